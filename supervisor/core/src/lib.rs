@@ -1,0 +1,10 @@
+//! The pure core of the supervisor: it decides, and touches nothing.
+//!
+//! *Pure* means: no runtime, no clock, no thread, no socket, no file, no environment. Each machine takes `now` and an
+//! event, and returns actions and its next deadline ([`machine::Machine`]). Machines schedule tickets, not tensors: the
+//! core knows sizes, shapes, priorities and deadlines of a request, never its bytes.
+
+pub mod error;
+pub mod ids;
+pub mod machine;
+pub mod time;
