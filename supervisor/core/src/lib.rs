@@ -7,4 +7,5 @@
 pub mod error;
 pub mod ids;
 pub mod machine;
+pub mod schedule;
 pub mod time;
