@@ -1,0 +1,14 @@
+//! Safe faces over system calls; with `arena/view.rs`, all the unsafe code of this crate.
+//!
+//! Each module wraps one subject and keeps what makes its calls sound to itself. Nothing here knows the protocol.
+
+pub mod fds;
+pub mod memfd;
+pub mod mmap;
+pub mod pidfd;
+pub mod prctl;
+#[cfg(feature = "tokio")]
+pub(crate) mod reactor;
+pub mod socket;
+pub mod spawn;
+pub mod worker_process;

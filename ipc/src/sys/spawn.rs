@@ -1,0 +1,208 @@
+//! The one place where a process is made.
+//!
+//! A worker begins with standard input from `/dev/null`, output and errors in pipes, its control socket as fd 3 and its
+//! execution socket as fd 4, and nothing else open; in its own process group; killed by the kernel when the supervisor
+//! dies; and unable to gain privileges.
+//!
+//! The kernel sends the parent-death signal when the *thread* that forked ends, not the process. So all spawning is
+//! done by one thread that never ends, whoever asks.
+#![expect(unsafe_code, reason = "what runs between fork and exec")]
+
+use super::{
+    fds::{CONTROL_FD, EXECUTION_FD},
+    prctl,
+    worker_process::WorkerProcess,
+};
+use nix::{
+    errno::Errno,
+    sys::resource::{Resource, getrlimit},
+    unistd::Pid,
+};
+use std::{
+    ffi::OsStr,
+    fs::File,
+    io,
+    os::{
+        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
+        unix::process::CommandExt,
+    },
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::{
+        Mutex, OnceLock, PoisonError,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread,
+};
+
+/// The first fd that a worker does not get.
+const FIRST_CLOSED: RawFd = EXECUTION_FD + 1;
+/// Spawns that may wait for the spawning thread; whoever comes later waits to wait.
+const QUEUE: usize = 16;
+
+/// A worker to be started.
+#[derive(Debug)]
+pub struct WorkerCommand {
+    command: Command,
+}
+
+impl WorkerCommand {
+    /// A worker that runs `program`, which is looked up in `PATH` if it has no slash.
+    #[expect(clippy::disallowed_methods, reason = "the one place")]
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
+        let mut command = Command::new(program);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        Self { command }
+    }
+
+    /// Adds an argument.
+    pub fn arg(&mut self, argument: impl AsRef<OsStr>) -> &mut Self {
+        self.command.arg(argument);
+        self
+    }
+
+    /// Adds arguments.
+    pub fn args<A: AsRef<OsStr>>(&mut self, arguments: impl IntoIterator<Item = A>) -> &mut Self {
+        self.command.args(arguments);
+        self
+    }
+
+    /// Sets a variable of its environment, which is otherwise inherited.
+    pub fn env(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> &mut Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Removes a variable.
+    pub fn env_remove(&mut self, name: impl AsRef<OsStr>) -> &mut Self {
+        self.command.env_remove(name);
+        self
+    }
+
+    /// Inherits no environment.
+    pub fn env_clear(&mut self) -> &mut Self {
+        self.command.env_clear();
+        self
+    }
+
+    /// Sets the directory in which it starts.
+    pub fn current_dir(&mut self, directory: impl AsRef<Path>) -> &mut Self {
+        self.command.current_dir(directory);
+        self
+    }
+
+    /// The program.
+    #[must_use]
+    pub fn program(&self) -> &OsStr {
+        self.command.get_program()
+    }
+
+    /// Starts it with these sockets. Blocks until `exec` has succeeded or failed, some milliseconds.
+    pub fn spawn(self, control: OwnedFd, execution: OwnedFd) -> io::Result<WorkerProcess> {
+        let (reply, answer) = sync_channel(1);
+        let order = Order { command: self.command, control, execution, reply };
+        spawner()?.send(order).map_err(|_| io::Error::other("the spawning thread has ended"))?;
+        let child = answer.recv().map_err(|_| io::Error::other("the spawning thread has ended"))??;
+        WorkerProcess::new(child)
+    }
+}
+
+struct Order {
+    command: Command,
+    control: OwnedFd,
+    execution: OwnedFd,
+    reply: SyncSender<io::Result<Child>>,
+}
+
+/// The way to the spawning thread, which is started at the first use and lives as long as the process.
+fn spawner() -> io::Result<SyncSender<Order>> {
+    static SPAWNER: OnceLock<SyncSender<Order>> = OnceLock::new();
+    static START: Mutex<()> = Mutex::new(());
+    let _one_starts = START.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(spawner) = SPAWNER.get() {
+        return Ok(spawner.clone());
+    }
+    let (orders, inbox) = sync_channel(QUEUE);
+    thread::Builder::new().name("nereid-spawn".to_owned()).spawn(move || spawn_orders(&inbox))?;
+    Ok(SPAWNER.get_or_init(|| orders).clone())
+}
+
+fn spawn_orders(inbox: &Receiver<Order>) {
+    let mut placeholders = Vec::new();
+    for order in inbox {
+        let Order { command, control, execution, reply } = order;
+        let child = occupy_low_fds(&mut placeholders)
+            .and_then(|()| spawn_now(command, control.as_fd(), execution.as_fd()));
+        // The sockets are the child's now. Nobody to tell: then the `Child` is dropped, and the worker meets EOF.
+        drop((control, execution));
+        let _ = reply.send(child);
+    }
+}
+
+/// Makes sure that fds 3 and 4 are taken in this process, so that the pipe through which the standard library learns
+/// of a failed `exec` gets another number; the child puts its sockets there.
+fn occupy_low_fds(placeholders: &mut Vec<File>) -> io::Result<()> {
+    loop {
+        let file = File::open("/dev/null")?;
+        if file.as_raw_fd() >= FIRST_CLOSED {
+            return Ok(());
+        }
+        placeholders.push(file);
+    }
+}
+
+fn spawn_now(mut command: Command, control: BorrowedFd<'_>, execution: BorrowedFd<'_>) -> io::Result<Child> {
+    // Copies above the numbers that the child gives them, so that neither `dup2` hits the other's source.
+    let sources = [control.try_clone_to_owned()?, execution.try_clone_to_owned()?];
+    let [control, execution] = sources.each_ref().map(AsRawFd::as_raw_fd);
+    if control.min(execution) < FIRST_CLOSED {
+        return Err(io::Error::other("fds 3 and 4 were freed during a spawn"));
+    }
+    let birth = Birth { parent: Pid::this(), control, execution, fd_limit: fd_limit()? };
+    // SAFETY: `run` makes system calls only, all of which may be made after a fork.
+    unsafe { command.pre_exec(move || birth.run().map_err(io::Error::from)) };
+    command.spawn()
+}
+
+/// One more than the highest fd that this process can have.
+fn fd_limit() -> io::Result<RawFd> {
+    let (soft, _) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    Ok(RawFd::try_from(soft).unwrap_or(RawFd::MAX))
+}
+
+/// What happens between `fork` and `exec`: system calls only.
+#[derive(Clone, Copy)]
+struct Birth {
+    parent: Pid,
+    control: RawFd,
+    execution: RawFd,
+    fd_limit: RawFd,
+}
+
+impl Birth {
+    fn run(self) -> Result<(), Errno> {
+        prctl::die_with_parent(self.parent)?;
+        prctl::no_new_privileges()?;
+        // SAFETY: numbers only. The copies are not close-on-exec; what was there is not needed in the child.
+        Errno::result(unsafe { libc::dup2(self.control, CONTROL_FD) })?;
+        // SAFETY: as above.
+        Errno::result(unsafe { libc::dup2(self.execution, EXECUTION_FD) })?;
+        self.close_the_rest_on_exec()
+    }
+
+    /// Not closed at once: the standard library still has to tell a failed `exec` through one of them.
+    fn close_the_rest_on_exec(self) -> Result<(), Errno> {
+        let (first, last) = (FIRST_CLOSED, libc::c_uint::MAX);
+        // SAFETY: numbers only.
+        let done = unsafe { libc::syscall(libc::SYS_close_range, first, last, libc::CLOSE_RANGE_CLOEXEC) };
+        if Errno::result(done).is_ok() {
+            return Ok(());
+        }
+        // Linux before 5.11.
+        for fd in first..self.fd_limit {
+            // SAFETY: numbers only; one that is not open gives an error that does not matter.
+            unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
+        }
+        Ok(())
+    }
+}
