@@ -6,6 +6,7 @@
 
 pub mod error;
 pub mod ids;
+pub mod lifecycle;
 pub mod machine;
 pub mod schedule;
 pub mod time;
