@@ -4,9 +4,11 @@
 //! event, and returns actions and its next deadline ([`machine::Machine`]). Machines schedule tickets, not tensors: the
 //! core knows sizes, shapes, priorities and deadlines of a request, never its bytes.
 
+pub mod config;
 pub mod error;
 pub mod ids;
 pub mod lifecycle;
 pub mod machine;
+pub mod request;
 pub mod schedule;
 pub mod time;
