@@ -11,4 +11,5 @@ pub mod lifecycle;
 pub mod machine;
 pub mod request;
 pub mod schedule;
+pub mod stats;
 pub mod time;
