@@ -1,0 +1,30 @@
+use super::{Level, Logger, MESSAGE_BYTES_MAX, cut};
+use nereid_ipc::Channel;
+use nereid_proto::worker::{ControlToSupervisor, control_to_supervisor::Message};
+
+#[test]
+fn a_line_arrives_with_its_level_and_place() {
+    let (worker, mut supervisor) = Channel::pair().unwrap();
+    let logger = Logger::new(&worker, 7).unwrap();
+    std::thread::spawn(move || logger.log(Level::Warning, "careful")).join().unwrap();
+    let frame = supervisor.recv::<ControlToSupervisor>().unwrap().message;
+    assert_eq!(frame.generation, 7);
+    let Some(Message::Log(log)) = frame.message else { panic!("{frame:?}") };
+    assert_eq!((log.level(), log.message.as_str()), (Level::Warning, "careful"));
+    assert!(log.file.ends_with("log/tests.rs") && log.line > 0, "{log:?}");
+}
+
+#[test]
+fn a_long_line_is_cut_at_a_character() {
+    let mut message = "é".repeat(MESSAGE_BYTES_MAX);
+    message.insert(0, 'x');
+    cut(&mut message);
+    assert_eq!(message.len(), MESSAGE_BYTES_MAX - 1);
+}
+
+#[test]
+fn logging_to_a_supervisor_that_has_gone_is_harmless() {
+    let (worker, supervisor) = Channel::pair().unwrap();
+    drop(supervisor);
+    Logger::new(&worker, 1).unwrap().log(Level::Error, "nobody reads this");
+}
