@@ -7,7 +7,10 @@ use super::{
 use crate::{
     error::IpcError,
     packet::{MAX_FRAME, MAX_FRAME_FROM_WORKER},
-    sys::{reactor::Registered, socket::Wait},
+    sys::{
+        reactor::Registered,
+        socket::{self, Wait},
+    },
 };
 use nix::errno::Errno;
 use prost::Message;
@@ -79,6 +82,28 @@ impl AsyncChannel {
     pub fn try_send<M: Message>(&mut self, message: &M, fd: Option<BorrowedFd<'_>>) -> Result<(), IpcError> {
         let outgoing = self.encoder.encode(message, fd)?;
         outgoing.send(self.socket.as_fd(), Wait::No).map_err(send_error)
+    }
+
+    /// Ready when a packet can be sent again after [`IpcError::Full`], or when the peer has gone; otherwise the task is
+    /// woken then. The kernel waits until three quarters of the buffer are free, so this is not asked for each packet.
+    pub fn poll_writable(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), IpcError>> {
+        loop {
+            let mut ready = match ready!(self.socket.get().poll_write_ready(cx)) {
+                Ok(ready) => ready,
+                Err(error) => return Poll::Ready(Err(IpcError::io("reactor", error))),
+            };
+            // What the reactor remembers may be older than the last attempt to send.
+            match socket::is_writable(self.socket.as_fd()) {
+                Ok(true) => return Poll::Ready(Ok(())),
+                Ok(false) => ready.clear_ready(),
+                Err(error) => return Poll::Ready(Err(IpcError::io("poll", error))),
+            }
+        }
+    }
+
+    /// Waits until a packet can be sent again after [`IpcError::Full`], or the peer has gone.
+    pub async fn writable(&mut self) -> Result<(), IpcError> {
+        poll_fn(|cx| self.poll_writable(cx)).await
     }
 
     /// Sends a message, and with it a copy of an fd. Waits while the socket is full, for ever if the peer never reads.

@@ -164,6 +164,12 @@ pub fn wait_readable<'a>(
     Ok(ready.fold(0, |bits, (index, _)| bits | 1 << index))
 }
 
+/// Whether the socket has room again, or has lost its peer.
+pub fn is_writable(socket: BorrowedFd<'_>) -> io::Result<bool> {
+    let mut polled = [PollFd::new(socket, PollFlags::POLLOUT)];
+    Ok(poll(&mut polled, PollTimeout::ZERO)? > 0)
+}
+
 /// The most sockets that [`wait_readable`] takes.
 pub const MAX_WAIT: usize = 8;
 
