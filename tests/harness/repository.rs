@@ -42,15 +42,40 @@ impl Repository {
 
     /// Adds an echo model that gives its FP32 values back, with this many instances and further configuration.
     pub fn add_echo(&self, model: &str, instances: u32, further: &str) {
-        self.add(
+        self.add(model, &config("echo", instances, further));
+    }
+
+    /// Adds a Python model with the tensors of [`Repository::add_echo`]. Its `execute` is the body of a function of
+    /// `value`, the first number of a request; what that returns becomes the output.
+    pub fn add_python(&self, model: &str, instances: u32, body: &str) {
+        let body: String = body.lines().map(|line| format!("    {line}\n")).collect();
+        self.add_python_source(
             model,
+            instances,
             &format!(
-                "backend: \"echo\"\nmax_batch_size: 8\n\
-                 input [{{ name: \"INPUT0\" data_type: TYPE_FP32 dims: [ -1 ] }}]\n\
-                 output [{{ name: \"OUTPUT0\" data_type: TYPE_FP32 dims: [ -1 ] }}]\n\
-                 instance_group [{{ kind: KIND_CPU count: {instances} }}]\n{further}\n"
+                "import os, signal, sys, time\n\
+                 import numpy as np\n\
+                 import triton_python_backend_utils as pb_utils\n\
+                 \n\
+                 def answer(value):\n{body}\
+                 \n\
+                 class TritonPythonModel:\n\
+                 \u{20}   def execute(self, requests):\n\
+                 \u{20}       responses = []\n\
+                 \u{20}       for request in requests:\n\
+                 \u{20}           given = pb_utils.get_input_tensor_by_name(request, \"INPUT0\").as_numpy()\n\
+                 \u{20}           result = answer(float(given.flat[0]))\n\
+                 \u{20}           output = np.full(given.shape, result, dtype=np.float32)\n\
+                 \u{20}           responses.append(pb_utils.InferenceResponse([pb_utils.Tensor(\"OUTPUT0\", output)]))\n\
+                 \u{20}       return responses\n"
             ),
         );
+    }
+
+    /// Adds a Python model with the tensors of [`Repository::add_echo`] and this `model.py`.
+    pub fn add_python_source(&self, model: &str, instances: u32, source: &str) {
+        self.add(model, &config("python", instances, ""));
+        self.write(&format!("{model}/1/model.py"), source);
     }
 
     /// Adds a model of the folder `model_repository/`, whole.
@@ -70,6 +95,16 @@ impl Drop for Repository {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.path);
     }
+}
+
+/// A model that takes and gives FP32 values, up to eight rows at once.
+fn config(backend: &str, instances: u32, further: &str) -> String {
+    format!(
+        "backend: \"{backend}\"\nmax_batch_size: 8\n\
+         input [{{ name: \"INPUT0\" data_type: TYPE_FP32 dims: [ -1 ] }}]\n\
+         output [{{ name: \"OUTPUT0\" data_type: TYPE_FP32 dims: [ -1 ] }}]\n\
+         instance_group [{{ kind: KIND_CPU count: {instances} }}]\n{further}\n"
+    )
 }
 
 fn copy(from: &Path, to: &Path) {

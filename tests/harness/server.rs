@@ -1,5 +1,6 @@
 //! The server under test: started on free ports, asked from outside, and gone whatever happens to the test.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -86,6 +87,7 @@ impl ServerBuilder {
             .arg(format!("--grpc-port={}", ports.grpc))
             .arg(format!("--metrics-port={}", ports.metrics))
             .args(&self.flags)
+            .env("PATH", path_with_venv())
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(output.try_clone().expect("a file can be had twice"))
@@ -195,6 +197,19 @@ impl Drop for Server {
         }
         let _ = fs::remove_file(&self.log);
     }
+}
+
+/// PATH with the virtual environment of `scripts/test` first, where there is one: the workers find Python, numpy and
+/// ONNX Runtime through it.
+fn path_with_venv() -> OsString {
+    let mut path = OsString::new();
+    let venv = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.cache/venv/bin");
+    if venv.is_dir() {
+        path.push(venv);
+        path.push(":");
+    }
+    path.push(std::env::var_os("PATH").unwrap_or_default());
+    path
 }
 
 /// A program of the build folder that this test lies in (`target/debug/deps/` for a test, `target/debug/` for it).

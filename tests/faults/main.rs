@@ -1,0 +1,6 @@
+//! What happens when workers die, misbehave or cannot start. Each test is a row of `docs/FAULTS.md`.
+
+mod broken;
+mod crash;
+mod kill;
+mod orphans;

@@ -1,0 +1,100 @@
+//! SIGTERM and SIGINT: what runs is finished, nothing new is taken, and the exit code is 0.
+
+use harness::faults::{await_workers, children, is_running};
+use harness::http::Client;
+use harness::load::{Load, values_of};
+use harness::repository::Repository;
+use harness::server::Server;
+use harness::wait;
+use nix::sys::signal::Signal;
+
+fn slow_server() -> Server {
+    let repository = Repository::new();
+    repository.add_python(
+        "slow",
+        1,
+        "open(os.environ['TEST_MARK'], 'w').close()\ntime.sleep(value)\nreturn value",
+    );
+    let mark = repository.path().join("mark");
+    Server::builder(repository).env("TEST_MARK", &mark.display().to_string()).start()
+}
+
+/// Sends a request and waits until the model executes it.
+fn send_slow(server: &Server, seconds: &str) -> Client {
+    let mut client = server.client();
+    let body = format!(
+        r#"{{"inputs": [{{"name": "INPUT0", "shape": [1, 1], "datatype": "FP32", "data": [{seconds}]}}]}}"#
+    );
+    client.send("POST", "/v2/models/slow/infer", &[], body.as_bytes()).expect("sent");
+    let mark = server.repository().path().join("mark");
+    wait::until("the model executes", || mark.exists());
+    client
+}
+
+#[track_caller]
+fn assert_drains(signal: Signal) {
+    let mut server = slow_server();
+    let mut client = send_slow(&server, "1.5");
+    let workers = children(server.pid());
+    server.signal(signal);
+    let response = client.receive().expect("the request that ran is answered");
+    assert_eq!((response.status, values_of(&response)), (200, vec![1.5]));
+    assert_eq!(server.wait().code(), Some(0));
+    assert!(!workers.iter().any(|&worker| is_running(worker)), "a worker is left");
+}
+
+#[test]
+fn sigterm_lets_running_requests_finish_and_exits_0() {
+    assert_drains(Signal::SIGTERM);
+}
+
+#[test]
+fn sigint_lets_running_requests_finish_and_exits_0() {
+    assert_drains(Signal::SIGINT);
+}
+
+#[test]
+fn sigterm_under_load_breaks_no_request_that_was_taken() {
+    let repository = Repository::new();
+    repository.add_echo("echo", 2, "");
+    let mut server = Server::start(repository);
+    await_workers(&server, "echo", 2);
+    let load = Load::start(server.ports().http, "echo", 8);
+    wait::until("the load has begun", || load.succeeded() >= 200);
+    server.signal(Signal::SIGTERM);
+    assert_eq!(server.wait().code(), Some(0));
+    let outcome = load.stop();
+    // Refused while it stops, or not connected any more: but never a wrong answer.
+    assert!(outcome.refused.iter().all(|(status, _)| *status == 503), "{:?}", outcome.refused);
+}
+
+#[test]
+fn an_idle_server_stops_quickly() {
+    let repository = Repository::new();
+    repository.add_echo("echo", 2, "");
+    let mut server = Server::start(repository);
+    let begun = std::time::Instant::now();
+    server.signal(Signal::SIGTERM);
+    assert_eq!(server.wait().code(), Some(0));
+    assert!(begun.elapsed() < std::time::Duration::from_secs(5), "it took {:?}", begun.elapsed());
+}
+
+#[test]
+fn requests_that_outlast_the_exit_timeout_are_cut_off() {
+    let repository = Repository::new();
+    repository.add_python(
+        "slow",
+        1,
+        "open(os.environ['TEST_MARK'], 'w').close()\ntime.sleep(value)\nreturn value",
+    );
+    let mark = repository.path().join("mark");
+    let mut server = Server::builder(repository)
+        .env("TEST_MARK", &mark.display().to_string())
+        .flag("--exit-timeout-secs=1")
+        .start();
+    let _client = send_slow(&server, "60");
+    let workers = children(server.pid());
+    server.signal(Signal::SIGTERM);
+    server.wait();
+    wait::until("the worker is gone", || !workers.iter().any(|&worker| is_running(worker)));
+}
