@@ -4,6 +4,8 @@
 use bytes::Bytes;
 use nereid_proto::inference::DataType;
 
+use super::admission::InflightBytes;
+
 /// One inference request, decoded but not yet checked against the model's configuration.
 #[derive(Debug, Default)]
 pub struct InferRequest {
@@ -24,6 +26,8 @@ pub struct InferRequest {
     pub outputs: Vec<String>,
     /// Custom parameters for the model.
     pub parameters: Vec<(String, ParameterValue)>,
+    /// The share of the bytes in flight that was taken while the request arrived. `None`: taken when it is served.
+    pub reserved: Option<InflightBytes>,
 }
 
 /// Which sequence a request belongs to.

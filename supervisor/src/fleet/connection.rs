@@ -1,0 +1,303 @@
+//! One incarnation's execution channel with its arenas: what a model's task holds of a living worker.
+//!
+//! It checks what comes in before anybody believes it: the generation, the batch, the place of every tensor. It does
+//! not know requests; the model's task does.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use nereid_core::ids::{Generation, InstanceId};
+use nereid_core::time::Instant;
+use nereid_ipc::arena::{ArenaError, InputArena, Lease, NewSegment, OutputReader};
+use nereid_ipc::channel::AsyncChannel;
+use nereid_ipc::error::IpcError;
+use nereid_proto::worker::{
+    Cancel, Execute, Executed, ExecutionToSupervisor, ExecutionToWorker, Release, Response, SegmentRefused,
+    execution_to_supervisor as from_worker, execution_to_worker as to_worker,
+};
+use tokio::sync::mpsc;
+
+/// Packets that may wait because the worker does not read. A worker that leaves this many unread has a fault of its
+/// own: it is given a batch only when it has a free slot.
+const UNSENT_PACKETS_MAX: usize = 256;
+/// Output slots that are given back without waiting for the next batch to carry them.
+const RETURNS_WAITING_MAX: usize = 64;
+
+/// What an instance's task is told.
+#[derive(Debug)]
+pub enum Order {
+    /// The worker broke the protocol: end it. The reason follows "because it".
+    Kill { generation: Generation, reason: String },
+    /// The worker closed its execution socket.
+    Disconnected { generation: Generation },
+    /// End for good.
+    Stop { deadline: Instant },
+}
+
+/// What came from the worker, for the model's task.
+#[derive(Debug)]
+pub enum Arrival {
+    Executed(Executed),
+    Response(Response),
+}
+
+/// Why a connection can no longer be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectionError {
+    /// The worker's end is closed: its death will be told by the kernel.
+    #[error("the worker closed its execution socket")]
+    Closed,
+    /// The worker is to be ended.
+    /// The words follow "because it".
+    #[error("{0}")]
+    Violation(String),
+}
+
+/// Output slots on their way back to the worker, from whichever task finished with them.
+#[derive(Debug, Default)]
+pub struct Returns {
+    /// Bytes of output memory that are on their way to the network.
+    pinned: AtomicU64,
+    inner: Mutex<ReturnsInner>,
+}
+
+#[derive(Debug, Default)]
+struct ReturnsInner {
+    slots: Vec<u64>,
+    waker: Option<Waker>,
+}
+
+impl Returns {
+    /// Leaves `bytes` in place until they are unpinned, unless that would pin more than `max`.
+    #[must_use]
+    pub fn pin(&self, bytes: u64, max: u64) -> bool {
+        self.pinned
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |pinned| {
+                pinned.checked_add(bytes).filter(|&sum| sum <= max)
+            })
+            .is_ok()
+    }
+
+    /// The network has taken `bytes`.
+    pub fn unpin(&self, bytes: u64) {
+        self.pinned.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Gives a slot back.
+    pub fn push(&self, slot: u64) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.slots.push(slot);
+        // The next batch carries them; only a long list is worth waking the task.
+        if inner.slots.len() >= RETURNS_WAITING_MAX
+            && let Some(waker) = inner.waker.take()
+        {
+            waker.wake();
+        }
+    }
+
+    fn take(&self) -> Vec<u64> {
+        std::mem::take(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner).slots)
+    }
+
+    fn take_many(&self, cx: &Context<'_>) -> Vec<u64> {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.waker = Some(cx.waker().clone());
+        if inner.slots.len() >= RETURNS_WAITING_MAX { std::mem::take(&mut inner.slots) } else { Vec::new() }
+    }
+}
+
+/// See the module's text.
+#[derive(Debug)]
+pub struct Connection {
+    pub instance: InstanceId,
+    pub generation: Generation,
+    channel: AsyncChannel,
+    inputs: InputArena,
+    outputs: OutputReader,
+    arena_bytes_max: u64,
+    returns: Arc<Returns>,
+    unsent: VecDeque<(ExecutionToWorker, Option<OwnedFd>)>,
+    orders: mpsc::Sender<Order>,
+}
+
+impl Connection {
+    pub fn new(
+        instance: InstanceId,
+        generation: Generation,
+        channel: AsyncChannel,
+        arena_bytes_max: u64,
+        orders: mpsc::Sender<Order>,
+    ) -> Self {
+        Self {
+            instance,
+            generation,
+            channel,
+            inputs: InputArena::new(arena_bytes_max),
+            outputs: OutputReader::new(arena_bytes_max),
+            arena_bytes_max,
+            returns: Arc::default(),
+            unsent: VecDeque::new(),
+            orders,
+        }
+    }
+
+    /// The next message that concerns requests; memory matters are settled here.
+    pub fn poll_arrival(&mut self, cx: &mut Context<'_>) -> Poll<Result<Arrival, ConnectionError>> {
+        self.flush()?;
+        self.give_back(cx)?;
+        loop {
+            let received = match self.channel.poll_recv::<ExecutionToSupervisor>(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(received)) => received,
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
+            };
+            let ExecutionToSupervisor { generation, message } = received.message;
+            if generation != self.generation.0 {
+                return Poll::Ready(Err(ConnectionError::Violation(format!(
+                    "sent a message of generation {generation} from generation {}",
+                    self.generation
+                ))));
+            }
+            match message {
+                Some(from_worker::Message::Executed(executed)) => {
+                    return Poll::Ready(Ok(Arrival::Executed(executed)));
+                }
+                Some(from_worker::Message::Response(response)) => {
+                    return Poll::Ready(Ok(Arrival::Response(response)));
+                }
+                Some(from_worker::Message::NeedSegment(need)) => self.answer_need(need.length)?,
+                None => {
+                    return Poll::Ready(Err(ConnectionError::Violation("sent an empty message".to_owned())));
+                }
+            }
+        }
+    }
+
+    /// Memory for the inputs of a batch. A segment that it needs is announced before the batch that uses it.
+    pub fn lease(&mut self, length: u64) -> Result<Lease, LeaseError> {
+        let (lease, added) = self.inputs.lease(length)?;
+        if let Some(segment) = added {
+            self.add_segment(segment)?;
+        }
+        Ok(lease)
+    }
+
+    /// Hands a batch to the worker.
+    pub fn execute(&mut self, mut execute: Execute) -> Result<(), ConnectionError> {
+        execute.released = self.returns.take();
+        self.send(to_worker::Message::Execute(execute), None)
+    }
+
+    /// Tells the worker that nobody waits for this ticket any more.
+    pub fn cancel(&mut self, ticket: u64) -> Result<(), ConnectionError> {
+        self.send(to_worker::Message::Cancel(Cancel { ticket }), None)
+    }
+
+    /// Reads the worker's output descriptors.
+    #[must_use]
+    pub fn outputs(&self) -> &OutputReader {
+        &self.outputs
+    }
+
+    /// How many bytes of output memory slow clients may pin; beyond it, outputs are copied out, so that the worker
+    /// always finds room for its next ones.
+    #[must_use]
+    pub fn pinned_max(&self) -> u64 {
+        self.arena_bytes_max / 2
+    }
+
+    /// Where output slots are given back.
+    #[must_use]
+    pub fn returns(&self) -> &Arc<Returns> {
+        &self.returns
+    }
+
+    /// Tells the instance's task that the connection is of no more use.
+    pub fn report(&self, error: ConnectionError) {
+        let generation = self.generation;
+        let order = match error {
+            ConnectionError::Closed => Order::Disconnected { generation },
+            ConnectionError::Violation(reason) => Order::Kill { generation, reason },
+        };
+        // A full channel holds such an order for this worker already.
+        let _ = self.orders.try_send(order);
+    }
+
+    fn answer_need(&mut self, length: u64) -> Result<(), ConnectionError> {
+        match self.outputs.new_segment(length) {
+            Ok(segment) => self.add_segment(segment),
+            Err(ArenaError::LimitReached { limit, .. }) => {
+                // What is on its way back may be enough; if nothing is, the worker has to know.
+                let slots = self.returns.take();
+                if slots.is_empty() {
+                    self.send(to_worker::Message::SegmentRefused(SegmentRefused { length, limit }), None)
+                } else {
+                    self.send(to_worker::Message::Release(Release { slots }), None)
+                }
+            }
+            Err(error) => Err(ConnectionError::Violation(format!(
+                "asked for output memory that cannot be had: {error}"
+            ))),
+        }
+    }
+
+    fn add_segment(&mut self, segment: NewSegment) -> Result<(), ConnectionError> {
+        self.send(to_worker::Message::AddSegment(segment.message()), Some(segment.fd))
+    }
+
+    fn give_back(&mut self, cx: &Context<'_>) -> Result<(), ConnectionError> {
+        let slots = self.returns.take_many(cx);
+        if slots.is_empty() {
+            return Ok(());
+        }
+        self.send(to_worker::Message::Release(Release { slots }), None)
+    }
+
+    fn send(&mut self, message: to_worker::Message, fd: Option<OwnedFd>) -> Result<(), ConnectionError> {
+        let envelope = ExecutionToWorker { generation: self.generation.0, message: Some(message) };
+        if self.unsent.is_empty() {
+            match self.channel.try_send(&envelope, fd.as_ref().map(AsFd::as_fd)) {
+                Ok(()) => return Ok(()),
+                Err(IpcError::Full) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if self.unsent.len() == UNSENT_PACKETS_MAX {
+            return Err(ConnectionError::Violation(format!("left {UNSENT_PACKETS_MAX} packets unread")));
+        }
+        self.unsent.push_back((envelope, fd));
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), ConnectionError> {
+        while let Some((envelope, fd)) = self.unsent.front() {
+            match self.channel.try_send(envelope, fd.as_ref().map(AsFd::as_fd)) {
+                Ok(()) => drop(self.unsent.pop_front()),
+                Err(IpcError::Full) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a batch's inputs found no place.
+#[derive(Debug, thiserror::Error)]
+pub enum LeaseError {
+    #[error(transparent)]
+    Arena(#[from] ArenaError),
+    #[error(transparent)]
+    Connection(#[from] ConnectionError),
+}
+
+impl From<IpcError> for ConnectionError {
+    fn from(error: IpcError) -> Self {
+        match error {
+            IpcError::Closed => Self::Closed,
+            error => Self::Violation(format!("sent a bad packet: {error}")),
+        }
+    }
+}

@@ -1,0 +1,459 @@
+//! The task of one instance: it drives the core's lifecycle machine and owns the process, the control socket and the
+//! timer. It performs; what to do when is the machine's decision.
+
+use std::future::Future;
+use std::os::unix::process::ExitStatusExt;
+use std::pin::Pin;
+use std::process::ExitStatus;
+use std::sync::Arc;
+
+use nereid_core::config::InstanceSpec;
+use nereid_core::ids::{Generation, InstanceId};
+use nereid_core::lifecycle::ExitCause;
+use nereid_core::lifecycle::instance::{Action, Event, Instance, InstanceConfig};
+use nereid_core::machine::Machine;
+use nereid_core::time::Instant;
+use nereid_ipc::channel::{AsyncChannel, Channel, Received};
+use nereid_ipc::error::IpcError;
+use nereid_ipc::sys::worker_process::WorkerProcess;
+use nereid_proto::worker::{ControlToSupervisor, ControlToWorker, Description, Model};
+use nix::sys::signal::Signal;
+use tokio::sync::{mpsc, watch};
+
+use super::connection::{Connection, Order};
+use super::exec::{self, Program, SpawnError, Spawned};
+use super::handshake::{self, Word};
+use super::logs::{self, LastLines, Origin, Stream};
+use super::status::StatusCell;
+use crate::clock;
+use crate::serve::model::Message;
+
+/// Orders that may wait for an instance's task.
+pub const ORDERS_MAX: usize = 64;
+
+/// The completed version, once there is one: what every instance of it loads, and where its task is.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// All but the instance's own fields.
+    pub model: Arc<Model>,
+    pub inbox: mpsc::Sender<Message>,
+}
+
+/// What the tasks of a version tell the version's own.
+#[derive(Debug)]
+pub enum Report {
+    /// The first worker's answer to what the model is.
+    Described(Box<Description>),
+    Starting(InstanceId),
+    Up(InstanceId),
+    Down(InstanceId),
+    LoadFailed {
+        instance: InstanceId,
+        reason: String,
+    },
+    /// It does not come back by itself.
+    Failed {
+        instance: InstanceId,
+        reason: String,
+    },
+    Stopped(InstanceId),
+    /// From the scheduler's task: nothing is left of its requests.
+    Drained,
+}
+
+/// What an instance is made of.
+#[derive(Debug)]
+pub struct Setup {
+    pub number: InstanceId,
+    pub spec: InstanceSpec,
+    pub program: Program,
+    /// What the worker is asked to describe: the configuration before completion.
+    pub described: Arc<Model>,
+    pub config: InstanceConfig,
+    pub arena_bytes_max: u64,
+    pub status: Arc<StatusCell>,
+    pub prepared: watch::Receiver<Option<Prepared>>,
+    pub reports: mpsc::Sender<Report>,
+}
+
+type Starting = Pin<Box<dyn Future<Output = Result<Spawned, SpawnError>> + Send + Sync>>;
+
+/// A living worker, as far as this task owns it.
+#[derive(Debug)]
+struct Life {
+    process: WorkerProcess,
+    /// `None` after it was closed.
+    control: Option<AsyncChannel>,
+    /// Goes to the model's task when the model is loaded.
+    execution: Option<Channel>,
+    last_lines: LastLines,
+    last_words: Option<String>,
+}
+
+struct Task {
+    setup: Setup,
+    machine: Instance,
+    orders: mpsc::Receiver<Order>,
+    order_sender: mpsc::Sender<Order>,
+    starting: Option<Starting>,
+    life: Option<Life>,
+    /// What a process that is still being started will get at once.
+    signal_at_birth: Option<Signal>,
+    /// The machine wants to load, and the version is not complete yet.
+    load_waits: bool,
+    describe_waits: bool,
+    stopped: bool,
+}
+
+/// What the task waits for.
+#[expect(clippy::large_enum_variant, reason = "one at a time, never stored")]
+enum Happening {
+    Order(Option<Order>),
+    Spawned(Result<Spawned, SpawnError>),
+    Heard(Result<Received<ControlToSupervisor>, IpcError>),
+    Exited(std::io::Result<ExitStatus>),
+    Prepared,
+    Deadline,
+}
+
+/// Runs an instance until it is told to stop and nothing of it is left.
+pub async fn run(setup: Setup, orders: mpsc::Receiver<Order>, order_sender: mpsc::Sender<Order>) {
+    let mut task = Task {
+        machine: Instance::new(setup.config.clone()),
+        setup,
+        orders,
+        order_sender,
+        starting: None,
+        life: None,
+        signal_at_birth: None,
+        load_waits: false,
+        describe_waits: false,
+        stopped: false,
+    };
+    task.machine.handle(clock::now(), Event::Start);
+    task.perform().await;
+    while !task.stopped {
+        let happening = task.wait().await;
+        task.happened(happening);
+        task.perform().await;
+    }
+}
+
+impl Task {
+    async fn wait(&mut self) -> Happening {
+        let Self { orders, starting, life, setup, machine, load_waits, describe_waits, .. } = self;
+        let deadline = machine.next_deadline();
+        let (control, process) = match life {
+            Some(Life { control, process, .. }) => (control.as_mut(), Some(process)),
+            None => (None, None),
+        };
+        tokio::select! {
+            biased;
+            heard = or_never(control.map(AsyncChannel::recv)) => Happening::Heard(heard),
+            status = or_never(process.map(WorkerProcess::exited)) => Happening::Exited(status),
+            spawned = or_never(starting.as_mut()) => Happening::Spawned(spawned),
+            Ok(()) = setup.prepared.changed(), if *load_waits || *describe_waits => Happening::Prepared,
+            order = orders.recv() => Happening::Order(order),
+            () = or_never(deadline.map(until)) => Happening::Deadline,
+        }
+    }
+
+    fn happened(&mut self, happening: Happening) {
+        let now = clock::now();
+        let generation = self.machine.generation();
+        match happening {
+            Happening::Order(Some(Order::Kill { generation, reason })) => {
+                self.machine.handle(now, Event::Misbehaved { generation, what: reason });
+            }
+            Happening::Order(Some(Order::Disconnected { generation })) => {
+                self.machine.handle(now, Event::Disconnected { generation });
+            }
+            Happening::Order(Some(Order::Stop { deadline })) => {
+                self.machine.handle(now, Event::Stop { deadline });
+            }
+            // Its own sender keeps the channel open.
+            Happening::Order(None) => self.machine.handle(now, Event::Stop { deadline: now }),
+            Happening::Spawned(spawned) => self.spawned(now, generation, spawned),
+            Happening::Heard(heard) => self.heard(now, generation, heard),
+            Happening::Exited(status) => self.exited(now, generation, status),
+            Happening::Prepared => self.prepared(now, generation),
+            Happening::Deadline => self.machine.expire(now),
+        }
+    }
+
+    fn spawned(&mut self, now: Instant, generation: Generation, spawned: Result<Spawned, SpawnError>) {
+        self.starting = None;
+        match spawned.map_err(|error| error.to_string()).and_then(|spawned| self.born(generation, spawned)) {
+            Ok(life) => {
+                if let Some(signal) = self.signal_at_birth.take() {
+                    let _ = life.process.signal_group(signal);
+                }
+                let pid = life.process.id();
+                self.setup.status.update(|status| {
+                    status.pid = pid;
+                    status.born = Some(std::time::Instant::now());
+                });
+                self.life = Some(life);
+                self.say(now, &handshake::hello(generation));
+            }
+            Err(error) => self.machine.handle(now, Event::SpawnFailed { generation, error }),
+        }
+    }
+
+    fn born(&self, generation: Generation, spawned: Spawned) -> Result<Life, String> {
+        let Spawned { mut process, control, execution } = spawned;
+        let last_lines = LastLines::default();
+        let origin = Origin {
+            model: self.setup.described.name.clone(),
+            instance: self.setup.spec.name.clone(),
+            generation: generation.0,
+        };
+        for (pipe, stream) in
+            [(process.take_stdout(), Stream::Stdout), (process.take_stderr(), Stream::Stderr)]
+        {
+            if let Some(pipe) = pipe {
+                logs::follow(pipe, stream, origin.clone(), last_lines.clone())
+                    .map_err(|error| format!("no pipe for its output: {error}"))?;
+            }
+        }
+        let control = AsyncChannel::new(control).map_err(|error| format!("no control socket: {error}"))?;
+        Ok(Life { process, control: Some(control), execution: Some(execution), last_lines, last_words: None })
+    }
+
+    fn heard(
+        &mut self,
+        now: Instant,
+        generation: Generation,
+        heard: Result<Received<ControlToSupervisor>, IpcError>,
+    ) {
+        let message = match heard {
+            Ok(received) => received.message,
+            Err(error) => {
+                if let Some(life) = &mut self.life {
+                    life.control = None;
+                }
+                let event = match error {
+                    IpcError::Closed => Event::Disconnected { generation },
+                    error => {
+                        Event::Misbehaved { generation, what: format!("sent a bad control packet: {error}") }
+                    }
+                };
+                return self.machine.handle(now, event);
+            }
+        };
+        match handshake::understand(generation, message) {
+            Word::Event(event) => self.machine.handle(now, event),
+            Word::Described(description) => self.described(now, generation, description),
+            Word::Log(log) => handshake::log(&self.setup.described.name, &self.setup.spec.name, &log),
+            Word::LastWords(words) => {
+                if let Some(life) = &mut self.life {
+                    life.last_words = Some(words);
+                }
+            }
+            Word::Nothing => {}
+        }
+    }
+
+    fn described(&mut self, now: Instant, generation: Generation, description: Box<Description>) {
+        if !self.describe_waits {
+            let what = "described a model that it was not asked for".to_owned();
+            return self.machine.handle(now, Event::Misbehaved { generation, what });
+        }
+        // The loader reads one such report; its channel has room for it from the start.
+        let _ = self.setup.reports.try_send(Report::Described(description));
+        self.prepared(now, generation);
+    }
+
+    fn exited(&mut self, now: Instant, generation: Generation, status: std::io::Result<ExitStatus>) {
+        let cause = match status {
+            Ok(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => ExitCause::Code(code),
+                (None, Some(signal)) => ExitCause::Signal(signal),
+                (None, None) => ExitCause::NotStarted(status.to_string()),
+            },
+            Err(error) => ExitCause::KilledBy(format!("its exit status is lost: {error}")),
+        };
+        self.machine.handle(now, Event::Exited { generation, cause });
+    }
+
+    /// The version is complete, or may be: go on with what waits for it.
+    fn prepared(&mut self, now: Instant, generation: Generation) {
+        let Some(prepared) = self.setup.prepared.borrow().clone() else { return };
+        if std::mem::take(&mut self.describe_waits) {
+            self.machine.handle(now, Event::Described { generation });
+        }
+        if std::mem::take(&mut self.load_waits) {
+            self.say(now, &handshake::load(generation, &prepared.model, &self.setup.spec));
+        }
+    }
+
+    /// Says something to the worker. The socket is empty at each of these moments, so a full one is its fault.
+    fn say(&mut self, now: Instant, message: &ControlToWorker) {
+        let generation = self.machine.generation();
+        let Some(control) = self.life.as_mut().and_then(|life| life.control.as_mut()) else { return };
+        match control.try_send(message, None) {
+            Ok(()) => {}
+            Err(IpcError::Closed) => self.machine.handle(now, Event::Disconnected { generation }),
+            Err(error) => {
+                let what = format!("does not read its control socket: {error}");
+                self.machine.handle(now, Event::Misbehaved { generation, what });
+            }
+        }
+    }
+
+    async fn perform(&mut self) {
+        while let Some(action) = self.machine.poll() {
+            self.act(action).await;
+        }
+        let (state, generation, restarts) =
+            (self.machine.state(), self.machine.generation(), self.machine.restarts());
+        self.setup.status.update(|status| {
+            status.state = state.as_str();
+            status.generation = generation.0;
+            status.restarts = restarts;
+        });
+    }
+
+    async fn act(&mut self, action: Action) {
+        let now = clock::now();
+        match action {
+            Action::Spawn { generation } => {
+                self.signal_at_birth = None;
+                self.load_waits = false;
+                self.describe_waits = false;
+                self.report(Report::Starting(self.setup.number)).await;
+                self.starting = Some(Box::pin(exec::start(self.setup.program.clone(), generation)));
+            }
+            Action::SendDescribe { generation } => {
+                self.describe_waits = true;
+                let message = handshake::describe(generation, &self.setup.described, &self.setup.spec);
+                self.say(now, &message);
+            }
+            Action::SendLoad { generation } => {
+                self.load_waits = true;
+                self.prepared(now, generation);
+            }
+            Action::SendStop { generation } => self.say(now, &handshake::stop(generation)),
+            Action::Term { .. } => self.signal(Signal::SIGTERM),
+            Action::Kill { .. } => self.signal(Signal::SIGKILL),
+            Action::Abandon { .. } => self.life = None,
+            Action::AnnounceUp { generation } => self.announce_up(generation).await,
+            Action::AnnounceDraining { generation } => {
+                self.tell(Message::InstanceDraining { instance: self.setup.number, generation }).await;
+                self.report(Report::Down(self.setup.number)).await;
+            }
+            Action::AnnounceDown { generation, cause } => {
+                let cause = cause.to_string();
+                self.tell(Message::InstanceDown { instance: self.setup.number, generation, cause }).await;
+                self.report(Report::Down(self.setup.number)).await;
+            }
+            Action::ReportExit { generation, cause, age, expected } => {
+                self.report_exit(generation, &cause, age, expected);
+            }
+            Action::ReportBackoff { delay } => {
+                tracing::info!(instance = self.setup.spec.name, ?delay, "worker is started again");
+            }
+            Action::ReportLoadFailed { reason } => {
+                self.report(Report::LoadFailed { instance: self.setup.number, reason }).await;
+            }
+            Action::ReportFailed { reason } => {
+                tracing::error!(instance = self.setup.spec.name, "{reason}");
+                self.report(Report::Failed { instance: self.setup.number, reason }).await;
+            }
+            Action::ReportStopped => {
+                self.stopped = true;
+                self.report(Report::Stopped(self.setup.number)).await;
+            }
+        }
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        match &self.life {
+            Some(life) => {
+                if let Err(error) = life.process.signal_group(signal) {
+                    tracing::error!(instance = self.setup.spec.name, %signal, "unable to signal worker: {error}");
+                }
+            }
+            None => self.signal_at_birth = Some(signal),
+        }
+    }
+
+    async fn announce_up(&mut self, generation: Generation) {
+        let now = clock::now();
+        let Some(execution) = self.life.as_mut().and_then(|life| life.execution.take()) else { return };
+        let channel = match AsyncChannel::new(execution) {
+            Ok(channel) => channel,
+            Err(error) => {
+                let what = format!("has no usable execution socket: {error}");
+                return self.machine.handle(now, Event::Misbehaved { generation, what });
+            }
+        };
+        let connection = Connection::new(
+            self.setup.number,
+            generation,
+            channel,
+            self.setup.arena_bytes_max,
+            self.order_sender.clone(),
+        );
+        self.tell(Message::InstanceUp(Box::new(connection))).await;
+        self.report(Report::Up(self.setup.number)).await;
+        tracing::info!(
+            model = self.setup.described.name,
+            instance = self.setup.spec.name,
+            %generation,
+            "instance is ready"
+        );
+    }
+
+    /// Tells the model's task, if there is one yet.
+    async fn tell(&self, message: Message) {
+        let inbox = self.setup.prepared.borrow().as_ref().map(|prepared| prepared.inbox.clone());
+        if let Some(inbox) = inbox {
+            // Ended together with the version: then nobody needs to know.
+            let _ = inbox.send(message).await;
+        }
+    }
+
+    /// Tells the version's task, which outlives its instances.
+    async fn report(&self, report: Report) {
+        let _ = self.setup.reports.send(report).await;
+    }
+
+    fn report_exit(
+        &mut self,
+        generation: Generation,
+        cause: &ExitCause,
+        age: std::time::Duration,
+        expected: bool,
+    ) {
+        let life = self.life.take();
+        let pid = life.as_ref().map_or(0, |life| life.process.id());
+        let Setup { described, spec, status, .. } = &self.setup;
+        if expected {
+            tracing::info!(model = described.name, instance = spec.name, %generation, pid, "worker {cause}");
+        } else {
+            let last_words = life.as_ref().and_then(|life| life.last_words.clone()).unwrap_or_default();
+            let stderr = life.as_ref().map(|life| life.last_lines.snapshot().join("\n")).unwrap_or_default();
+            tracing::error!(
+                model = described.name, instance = spec.name, %generation, pid, ?age, last_words, stderr,
+                "worker {cause}"
+            );
+        }
+        status.update(|status| {
+            status.pid = 0;
+            status.born = None;
+            status.last_exit = cause.to_string();
+        });
+    }
+}
+
+async fn or_never<F: Future>(future: Option<F>) -> F::Output {
+    match future {
+        Some(future) => future.await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn until(deadline: Instant) {
+    tokio::time::sleep_until(clock::to_std(deadline).into()).await;
+}

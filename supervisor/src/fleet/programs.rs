@@ -1,0 +1,122 @@
+//! Which program holds a model: backend name and configuration → command line.
+//!
+//! Nothing is started here, and no library is opened: what a worker needs of the user's own software it finds itself.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use nereid_core::error::ServeError;
+use nereid_proto::inference::ModelConfig;
+
+use super::exec::Program;
+
+/// Backends that the echo worker plays.
+const ECHO_BACKENDS: &[&str] = &["echo", "identity", "repeat", "square", "sequence", "dyna_sequence"];
+
+/// The model parameter that names another interpreter or a virtual environment.
+const PYTHON_PARAMETER: &str = "PYTHON_EXECUTABLE";
+/// Triton's parameter for a conda-pack archive or an unpacked environment.
+const ENVIRONMENT_PARAMETER: &str = "EXECUTION_ENV_PATH";
+/// What that parameter may begin with, in place of the model's own directory.
+const MODEL_DIRECTORY_WORD: &str = "$$TRITON_MODEL_DIRECTORY";
+
+/// Where the workers' programs lie and what the operator chose for them.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// Holds `nereid-worker-echo`, `nereid-worker-onnx` and so on.
+    pub directory: PathBuf,
+    /// Holds the package `nereid_worker`.
+    pub python_package: PathBuf,
+    /// The extension module that the package loads.
+    pub python_extension: PathBuf,
+    /// The interpreter of models that name none.
+    pub python: PathBuf,
+    /// `--onnxruntime`: the library or its directory. `None`: the worker looks for it.
+    pub onnxruntime: Option<PathBuf>,
+}
+
+impl Programs {
+    /// The program for an instance of `config`, whose directory is `directory`.
+    pub fn for_model(&self, config: &ModelConfig, directory: &Path) -> Result<Program, ServeError> {
+        match config.backend.as_str() {
+            backend if ECHO_BACKENDS.contains(&backend) => self.native("nereid-worker-echo", directory),
+            "onnxruntime" => self.native("nereid-worker-onnx", directory).map(|mut program| {
+                if let Some(library) = &self.onnxruntime {
+                    program.env.push(("NEREID_ONNXRUNTIME".into(), library.into()));
+                }
+                program
+            }),
+            "python" => self.python(config, directory),
+            backend => Err(ServeError::invalid(format!(
+                "unable to find backend library for backend '{backend}', try specifying runtime on the model \
+                 configuration."
+            ))),
+        }
+    }
+
+    fn native(&self, name: &str, directory: &Path) -> Result<Program, ServeError> {
+        let path = self.directory.join(name);
+        if !path.is_file() {
+            return Err(ServeError::not_found(format!(
+                "worker '{}' is not there: name the directory of the workers with --worker-directory",
+                path.display()
+            )));
+        }
+        Ok(Program { path, args: Vec::new(), env: Vec::new(), directory: directory.to_owned() })
+    }
+
+    fn python(&self, config: &ModelConfig, directory: &Path) -> Result<Program, ServeError> {
+        let path = self.interpreter(config, directory)?;
+        let mut python_path = self.python_package.clone().into_os_string();
+        if let Some(inherited) = std::env::var_os("PYTHONPATH").filter(|value| !value.is_empty()) {
+            python_path.push(":");
+            python_path.push(inherited);
+        }
+        Ok(Program {
+            path,
+            args: ["-m", "nereid_worker"].map(OsString::from).to_vec(),
+            env: vec![
+                ("PYTHONPATH".into(), python_path),
+                ("NEREID_PYTHON_EXTENSION".into(), self.python_extension.clone().into()),
+                // A crash must not lose the lines that explain it.
+                ("PYTHONUNBUFFERED".into(), "1".into()),
+            ],
+            directory: directory.to_owned(),
+        })
+    }
+
+    /// The model's own interpreter: a parameter that names a program or an environment, else the server's choice.
+    fn interpreter(&self, config: &ModelConfig, directory: &Path) -> Result<PathBuf, ServeError> {
+        for parameter in [PYTHON_PARAMETER, ENVIRONMENT_PARAMETER] {
+            let Some(value) = config.parameters.get(parameter).filter(|value| !value.string_value.is_empty())
+            else {
+                continue;
+            };
+            let path = expand(&value.string_value, directory);
+            if path.is_file() && path.extension() != Some(OsStr::new("gz")) {
+                return Ok(path);
+            }
+            let python = path.join("bin/python");
+            if python.exists() {
+                return Ok(python);
+            }
+            return Err(ServeError::invalid(format!(
+                "parameter '{parameter}' of model '{}' names '{}', which is neither an interpreter nor a \
+                 directory with bin/python; unpack an archive first",
+                config.name,
+                path.display()
+            )));
+        }
+        Ok(self.python.clone())
+    }
+}
+
+fn expand(value: &str, directory: &Path) -> PathBuf {
+    match value.strip_prefix(MODEL_DIRECTORY_WORD) {
+        Some(rest) => directory.join(rest.trim_start_matches('/')),
+        None => PathBuf::from(value),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,255 @@
+//! The one task that owns a model version's scheduler, its pending tickets and its workers' execution channels.
+//!
+//! Everything reaches it through [`Message`] in a bounded inbox, the scheduler's deadline, or a worker's socket. It
+//! decides nothing itself: events go into the core's scheduler, and [`Model::perform`] carries out what comes back.
+//! Nothing here blocks; a copy large enough to be felt is made on another thread ([`super::dispatch`]).
+
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+
+use nereid_core::ids::{BatchId, Generation, InstanceId, Ticket};
+use nereid_core::machine::Machine;
+use nereid_core::schedule::{Action, Event, QueuedRequest, RejectReason, Scheduler};
+use nereid_core::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::{Instant as TokioInstant, Sleep};
+
+use super::dispatch::{Gathered, InFlight};
+use super::reply;
+use super::tickets::{IdMap, Pending};
+use super::version::VersionShared;
+use crate::clock;
+use crate::fleet::connection::{Arrival, Connection, ConnectionError};
+
+/// Messages that may wait for a model's task. Beyond it a request is refused at once.
+pub const INBOX_MAX: usize = 8192;
+/// Messages and packets that are taken in before the scheduler is asked what to do: bounds the delay of either.
+const INTAKE_MAX: usize = 128;
+
+/// All that can be asked of a model's task.
+#[derive(Debug)]
+pub enum Message {
+    /// A request that was checked against the configuration.
+    Infer { ticket: Ticket, queued: QueuedRequest, pending: Box<Pending> },
+    /// The client is gone.
+    Cancel(Ticket),
+    /// A worker has loaded the model.
+    InstanceUp(Box<Connection>),
+    /// A worker's life has ended, and how.
+    InstanceDown { instance: InstanceId, generation: Generation, cause: String },
+    /// A worker finishes what it has.
+    InstanceDraining { instance: InstanceId, generation: Generation },
+    /// No instance is left that comes back by itself: nothing is worth waiting for.
+    Unavailable(Arc<str>),
+    /// There is one again.
+    Available,
+    /// The inputs of a large batch lie in the arena.
+    Gathered(Box<Gathered>),
+    /// Finish what was admitted, take nothing new, then end.
+    Stop,
+}
+
+/// The state of the task. See the module's text.
+#[derive(Debug)]
+pub struct Model {
+    pub(super) shared: Arc<VersionShared>,
+    pub(super) scheduler: Scheduler,
+    inbox: mpsc::Receiver<Message>,
+    /// For copies that come back from another thread.
+    pub(super) self_sender: mpsc::WeakSender<Message>,
+    /// By instance number.
+    pub(super) connections: Vec<Option<Box<Connection>>>,
+    pub(super) pending: IdMap<Ticket, Box<Pending>>,
+    pub(super) in_flight: IdMap<BatchId, InFlight>,
+    stopping: bool,
+    drained: bool,
+}
+
+impl Model {
+    /// A task's state, before its first worker is up.
+    pub fn new(
+        shared: Arc<VersionShared>,
+        scheduler: Scheduler,
+        inbox: mpsc::Receiver<Message>,
+        self_sender: mpsc::WeakSender<Message>,
+    ) -> Self {
+        let instances = shared.instances.len();
+        Self {
+            shared,
+            scheduler,
+            inbox,
+            self_sender,
+            connections: (0..instances).map(|_| None).collect(),
+            pending: IdMap::default(),
+            in_flight: IdMap::default(),
+            stopping: false,
+            drained: false,
+        }
+    }
+
+    /// Runs until the version is stopped and drained, or nobody holds a sender any more.
+    pub async fn run(mut self) {
+        let mut timer = pin!(tokio::time::sleep(Duration::ZERO));
+        let mut armed = None;
+        while !self.drained {
+            let deadline = self.scheduler.next_deadline();
+            if deadline != armed {
+                armed = deadline;
+                if let Some(deadline) = deadline {
+                    timer.as_mut().reset(TokioInstant::from_std(clock::to_std(deadline)));
+                }
+            }
+            let open = poll_fn(|cx| self.poll_intake(cx, armed.map(|_| timer.as_mut()))).await;
+            if armed.is_some_and(|deadline| deadline <= clock::now()) {
+                self.scheduler.expire(clock::now());
+                armed = None;
+            }
+            self.perform();
+            if !open {
+                break;
+            }
+        }
+        self.fail_all("the model was unloaded");
+    }
+
+    /// Takes in what has come, a bounded share of it. Ready when something has; `false` when nobody can ask any more.
+    fn poll_intake(&mut self, cx: &mut Context<'_>, timer: Option<Pin<&mut Sleep>>) -> Poll<bool> {
+        let mut progress = timer.is_some_and(|timer| timer.poll(cx).is_ready());
+        for instance in 0..self.connections.len() {
+            progress |= self.poll_connection(instance, cx);
+        }
+        for _ in 0..INTAKE_MAX {
+            match self.inbox.poll_recv(cx) {
+                Poll::Ready(Some(message)) => {
+                    self.take(message);
+                    progress = true;
+                }
+                Poll::Ready(None) => return Poll::Ready(false),
+                Poll::Pending => break,
+            }
+        }
+        if progress { Poll::Ready(true) } else { Poll::Pending }
+    }
+
+    fn poll_connection(&mut self, instance: usize, cx: &mut Context<'_>) -> bool {
+        let mut progress = false;
+        for _ in 0..INTAKE_MAX {
+            let Some(connection) = self.connections[instance].as_mut() else { break };
+            match connection.poll_arrival(cx) {
+                Poll::Pending => break,
+                Poll::Ready(Ok(arrival)) => self.arrived(instance, arrival),
+                Poll::Ready(Err(error)) => self.broken(instance, error),
+            }
+            progress = true;
+        }
+        progress
+    }
+
+    fn arrived(&mut self, instance: usize, arrival: Arrival) {
+        let checked = match arrival {
+            Arrival::Executed(executed) => reply::executed(self, instance, executed),
+            Arrival::Response(response) => reply::response(self, instance, response),
+        };
+        if let Err(violation) = checked {
+            self.broken(instance, ConnectionError::Violation(violation));
+        }
+    }
+
+    /// The connection is of no more use. Its tickets end when the kernel has told how the worker ended.
+    pub(super) fn broken(&mut self, instance: usize, error: ConnectionError) {
+        if let Some(connection) = self.connections[instance].take() {
+            connection.report(error);
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        let now = clock::now();
+        match message {
+            Message::Infer { ticket, queued, pending } => {
+                self.pending.insert(ticket, pending);
+                self.scheduler.handle(now, Event::Enqueue(queued));
+            }
+            Message::Cancel(ticket) => self.scheduler.handle(now, Event::Cancel(ticket)),
+            Message::InstanceUp(connection) => {
+                let instance = connection.instance;
+                self.connections[instance.0 as usize] = Some(connection);
+                self.scheduler.handle(now, Event::InstanceUp { instance, slots: 1 });
+            }
+            Message::InstanceDown { instance, generation, cause } => {
+                self.instance_down(instance, generation, &cause);
+            }
+            Message::InstanceDraining { instance, .. } => {
+                self.scheduler.handle(now, Event::InstanceDraining { instance });
+            }
+            Message::Unavailable(reason) => self.scheduler.handle(now, Event::Unavailable { reason }),
+            Message::Available => self.scheduler.handle(now, Event::Available),
+            Message::Gathered(gathered) => self.send_gathered(*gathered),
+            Message::Stop => {
+                self.stopping = true;
+                self.scheduler.handle(now, Event::Stop);
+            }
+        }
+    }
+
+    fn instance_down(&mut self, instance: InstanceId, generation: Generation, cause: &str) {
+        let slot = &mut self.connections[instance.0 as usize];
+        if slot.as_ref().is_some_and(|connection| connection.generation != generation) {
+            return;
+        }
+        *slot = None;
+        // Their inputs lay in memory that goes with the worker.
+        self.in_flight.retain(|_, batch| batch.instance != instance);
+        self.scheduler.handle(clock::now(), Event::InstanceDown { instance });
+        // The actions that follow are about this death, so they are performed while its cause is known.
+        self.perform_with(Some(cause));
+    }
+
+    /// Carries out what the scheduler asks for.
+    pub(super) fn perform(&mut self) {
+        self.perform_with(None);
+    }
+
+    fn perform_with(&mut self, cause: Option<&str>) {
+        while let Some(action) = self.scheduler.poll() {
+            match action {
+                Action::Run { instance, batch, tickets } => self.dispatch(instance, batch, tickets),
+                Action::Reject { ticket, reason } => self.reject(ticket, &reason),
+                Action::Lost { ticket, instance } => self.lost(ticket, instance, cause),
+                Action::CancelRunning { ticket, instance } => self.cancel_running(ticket, instance),
+                Action::Drained => self.drained = self.stopping,
+            }
+        }
+        self.shared.queued.store(self.scheduler.queued(), Ordering::Relaxed);
+    }
+
+    fn cancel_running(&mut self, ticket: Ticket, instance: InstanceId) {
+        let index = instance.0 as usize;
+        if let Some(connection) = self.connections[index].as_mut()
+            && let Err(error) = connection.cancel(ticket.0)
+        {
+            self.broken(index, error);
+        }
+    }
+
+    fn reject(&mut self, ticket: Ticket, reason: &RejectReason) {
+        if let Some(pending) = self.pending.remove(&ticket) {
+            reply::reject(&self.shared, *pending, reason);
+        }
+    }
+
+    fn lost(&mut self, ticket: Ticket, instance: InstanceId, cause: Option<&str>) {
+        if let Some(pending) = self.pending.remove(&ticket) {
+            let name = self.shared.instance_name(instance);
+            reply::lost(&self.shared, *pending, name, cause.unwrap_or("its worker ended"));
+        }
+    }
+
+    fn fail_all(&mut self, why: &str) {
+        for (_, pending) in self.pending.drain() {
+            reply::abandoned(&self.shared, *pending, why);
+        }
+    }
+}
