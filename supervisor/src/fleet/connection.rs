@@ -146,7 +146,7 @@ impl Connection {
 
     /// The next message that concerns requests; memory matters are settled here.
     pub fn poll_arrival(&mut self, cx: &mut Context<'_>) -> Poll<Result<Arrival, ConnectionError>> {
-        self.flush()?;
+        self.flush(cx)?;
         self.give_back(cx)?;
         loop {
             let received = match self.channel.poll_recv::<ExecutionToSupervisor>(cx) {
@@ -272,12 +272,12 @@ impl Connection {
         Ok(())
     }
 
-    fn flush(&mut self) -> Result<(), ConnectionError> {
+    fn flush(&mut self, cx: &mut Context<'_>) -> Result<(), ConnectionError> {
         while let Some((envelope, fd)) = self.unsent.front() {
-            match self.channel.try_send(envelope, fd.as_ref().map(AsFd::as_fd)) {
-                Ok(()) => drop(self.unsent.pop_front()),
-                Err(IpcError::Full) => return Ok(()),
-                Err(error) => return Err(error.into()),
+            match self.channel.poll_send(cx, envelope, fd.as_ref().map(AsFd::as_fd)) {
+                Poll::Ready(Ok(())) => drop(self.unsent.pop_front()),
+                Poll::Ready(Err(error)) => return Err(error.into()),
+                Poll::Pending => return Ok(()),
             }
         }
         Ok(())
