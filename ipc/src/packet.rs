@@ -13,7 +13,7 @@ pub const MAX_PACKET: usize = 64 * 1024;
 pub const MAX_FRAME: usize = 64 * 1024 * 1024;
 /// The longest message that the supervisor takes from a worker. Less than [`MAX_FRAME`], because a decoded message may
 /// take up to about a hundred times the bytes that encode it, and the worker is not trusted.
-pub const MAX_FRAME_FROM_WORKER: usize = 4 * 1024 * 1024;
+pub const MAX_FRAME_FROM_WORKER: usize = 1024 * 1024;
 /// The payload is the message.
 pub const KIND_MESSAGE: u8 = 0;
 /// The payload is the length of the message, which lies in the memfd that came along.
