@@ -106,27 +106,6 @@ impl AsyncChannel {
         poll_fn(|cx| self.poll_writable(cx)).await
     }
 
-    /// Sends a message if the socket has room; otherwise the task is woken when it may have.
-    pub fn poll_send<M: Message>(
-        &mut self,
-        cx: &mut Context<'_>,
-        message: &M,
-        fd: Option<BorrowedFd<'_>>,
-    ) -> Poll<Result<(), IpcError>> {
-        let Self { socket, encoder, .. } = self;
-        let outgoing = encoder.encode(message, fd)?;
-        loop {
-            let mut ready = match ready!(socket.get().poll_write_ready(cx)) {
-                Ok(ready) => ready,
-                Err(error) => return Poll::Ready(Err(IpcError::io("reactor", error))),
-            };
-            match outgoing.send(socket.as_fd(), Wait::No) {
-                Err(Errno::EAGAIN) => ready.clear_ready(),
-                sent => return Poll::Ready(sent.map_err(send_error)),
-            }
-        }
-    }
-
     /// Sends a message, and with it a copy of an fd. Waits while the socket is full, for ever if the peer never reads.
     /// If the future is dropped before its end, the message was not sent.
     pub async fn send<M: Message>(

@@ -274,10 +274,13 @@ impl Connection {
 
     fn flush(&mut self, cx: &mut Context<'_>) -> Result<(), ConnectionError> {
         while let Some((envelope, fd)) = self.unsent.front() {
-            match self.channel.poll_send(cx, envelope, fd.as_ref().map(AsFd::as_fd)) {
-                Poll::Ready(Ok(())) => drop(self.unsent.pop_front()),
-                Poll::Ready(Err(error)) => return Err(error.into()),
-                Poll::Pending => return Ok(()),
+            if self.channel.poll_writable(cx)?.is_pending() {
+                return Ok(());
+            }
+            match self.channel.try_send(envelope, fd.as_ref().map(AsFd::as_fd)) {
+                Ok(()) => drop(self.unsent.pop_front()),
+                Err(IpcError::Full) => {}
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(())
