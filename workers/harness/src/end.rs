@@ -58,6 +58,6 @@ impl From<IpcError> for End {
 
 impl From<Malformed> for End {
     fn from(malformed: Malformed) -> Self {
-        Self::Broken(malformed.to_string())
+        Self::Broken(format!("malformed packet: {malformed}"))
     }
 }

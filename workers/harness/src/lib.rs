@@ -49,6 +49,8 @@ mod model;
 mod panics;
 mod progress;
 mod request;
+#[cfg(feature = "rig")]
+pub mod rig;
 mod serve;
 mod session;
 mod startup;
