@@ -1,0 +1,85 @@
+"""The process's start: `python -m nereid_worker`, run by the supervisor with fd 3 (control) and fd 4 (execution).
+
+It puts the interpreter into the state that a model may expect, loads the extension module and hands over to it.
+It decides nothing about models.
+"""
+
+import os
+import sys
+
+CONTROL_FD = 3
+EXECUTION_FD = 4
+
+# Told to the supervisor only through the exit code: the handshake has not happened yet.
+EXIT_NO_EXTENSION = 78
+EXIT_NO_NUMPY = 79
+
+
+def prepare_streams():
+    """What a model prints comes out line by line: stdout is a pipe here, which Python would fill a block of first."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.reconfigure(line_buffering=True, errors="backslashreplace")
+
+
+def prepare_path():
+    """`-m` puts the current folder first; a `random.py` that happens to lie there must not become the model's."""
+    if not sys.flags.safe_path and sys.path and sys.path[0] in ("", os.getcwd()):
+        del sys.path[0]
+
+
+def prepare_forks(extension):
+    """A forked child (multiprocessing) must not hold the worker's sockets: it would keep them open after our death,
+    and could speak on them. They are replaced, not closed, so that the numbers are not reused for something else."""
+
+    def identity(fd):
+        status = os.fstat(fd)
+        return status.st_dev, status.st_ino
+
+    # Taken now: the extension may duplicate the fds, and a duplicate is known by being the same socket.
+    sockets = {identity(CONTROL_FD), identity(EXECUTION_FD)}
+
+    def leave_sockets():
+        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        for name in os.listdir("/proc/self/fd"):
+            try:
+                if identity(int(name)) in sockets:
+                    os.dup2(null, int(name), inheritable=False)
+            except OSError:
+                pass  # The listing's own fd has been closed by now.
+        os.close(null)
+        extension.forked()
+
+    os.register_at_fork(after_in_child=leave_sockets)
+
+
+def main():
+    prepare_streams()
+    prepare_path()
+    from nereid_worker import native
+
+    try:
+        extension = native.load()
+    except ImportError as error:
+        print(f"nereid_worker cannot start: {error}", file=sys.stderr)
+        return EXIT_NO_EXTENSION
+    try:
+        import numpy  # noqa: F401  The slowest import, and every model needs it: do it before a model is waited for.
+    except ImportError as error:
+        print(
+            f"nereid_worker cannot start: numpy cannot be imported by {sys.executable} ({error}); "
+            "install it there (`pip install numpy`), or name another interpreter",
+            file=sys.stderr,
+        )
+        return EXIT_NO_NUMPY
+    prepare_forks(extension)
+    from nereid_worker import api, host
+
+    # The model's import of this name must find the worker's API whatever else lies on the path.
+    sys.modules["triton_python_backend_utils"] = api
+    return extension.run(host.Host())
+
+
+# Guarded: multiprocessing's "spawn" imports this file again in each child.
+if __name__ == "__main__":
+    sys.exit(main())
