@@ -8,4 +8,5 @@ pub mod fleet;
 pub mod observe;
 pub mod repository;
 pub mod serve;
+pub mod shutdown;
 pub mod signals;

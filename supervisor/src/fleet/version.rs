@@ -67,11 +67,21 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Ends the version by `deadline`: its requests first, then its workers. Waits until nothing of it is left.
-    pub async fn unload(self, deadline: Instant) {
-        let _ = self.unload.send(deadline).await;
-        // It failed only if the runtime is going down, which is an end as well.
-        let _ = self.task.await;
+    /// Ends the version by `deadline`, or at once when `urgent` turns true: its requests first, then its workers.
+    /// Waits until nothing of it is left.
+    pub async fn unload(self, deadline: Instant, mut urgent: watch::Receiver<bool>) {
+        let Self { unload, mut task } = self;
+        let _ = unload.send(deadline).await;
+        let in_time = tokio::select! {
+            biased;
+            // It failed only if the runtime is going down, which is an end as well.
+            _ = &mut task => true,
+            Ok(_) = urgent.wait_for(|urgent| *urgent) => false,
+        };
+        if !in_time {
+            let _ = unload.send(clock::now()).await;
+            let _ = task.await;
+        }
     }
 }
 
