@@ -11,6 +11,8 @@
 mod inputs;
 mod made;
 mod outputs;
+#[cfg(test)]
+mod tests;
 
 use crate::{
     error::runtime_error,

@@ -6,20 +6,21 @@
 //!
 //! | parameter | meaning | default |
 //! |---|---|---|
-//! | `intra_op_thread_count` | threads within an operator; 0 leaves it to the library: all cores, pinned | CPUs that this process may use, divided by the model's instances |
-//! | `inter_op_thread_count` | threads across operators, where `execution_mode` is 1; 0 as above | as above |
+//! | `intra_op_thread_count` | threads within an operator; 0: the library's choice | CPUs / instances |
+//! | `inter_op_thread_count` | threads across operators, where these run in parallel | CPUs / instances |
 //! | `execution_mode` | 0: one operator after the other, 1: in parallel | 0 |
 //! | `enable_mem_arena`, `enable_mem_pattern` | the library's memory options | the library's |
 //! | `memory.*` | an entry of the run options, such as `memory.enable_memory_arena_shrinkage` | |
-//! | `session.*`, `optimization.*`, `ep.*`, `mlas.*` | an entry of the session options | `session.force_spinning_stop` is 1 |
+//! | `session.*`, `optimization.*`, `ep.*`, `mlas.*` | an entry of the session options | see below |
 //! | `cpu_mem_limit` | bytes that the CPU arena may hold | none |
 //! | `arena_extend_strategy` | 0: the arena grows by powers of two, 1: by what is asked | 0 |
 //! | `gpu_mem_limit`, `cudnn_conv_algo_search`, `do_copy_in_default_stream` | the CUDA provider's options | |
 //! | `onnxruntime_library` | this model's own library (`crate::library`) | |
 //!
 //! The default number of threads differs from Triton's on purpose: instances are processes here, and the library's own
-//! default would have each of them start, and pin, a thread on every core. For the same reason threads do not go on
-//! spinning after a run.
+//! default would have each of them start, and pin, a thread on every core. It is the CPUs that this process may use,
+//! divided by the model's instances. For the same reason threads do not go on spinning after a run
+//! (`session.force_spinning_stop` is 1).
 //!
 //! Deliberately not here: finding the library, and the session itself.
 

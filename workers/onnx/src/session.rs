@@ -4,6 +4,9 @@
 //! and optimising a graph can take longer than everything else in a load. Deliberately not here: whether the model
 //! configuration agrees with the model (`crate::check`).
 
+#[cfg(test)]
+mod tests;
+
 use crate::{
     element,
     error::runtime_error,

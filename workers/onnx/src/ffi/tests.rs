@@ -229,7 +229,7 @@ fn memory_without_alignment_is_copied() {
     call.run(&run_options()).unwrap();
     let mut shape = Vec::new();
     let Made::Fixed(Element(7), bytes) = call.made(0, &mut shape).unwrap() else { panic!() };
-    assert_eq!(bytes, [0_i64, 1].map(i64::to_le_bytes).as_flattened());
+    assert_eq!(bytes, 1_i64.to_le_bytes());
 }
 
 #[test]

@@ -16,7 +16,7 @@ impl Reshape {
         Self { from, to, before: usize::from(batched) }
     }
 
-    /// Changes a shape that has the first pattern; another one, such as one that was changed before, stays.
+    /// Changes a shape that has the first pattern; any other stays.
     pub(super) fn apply(&self, shape: &mut Vec<i64>) {
         let Some(sizes) = shape.get(self.before..).filter(|sizes| self.fits(sizes)) else { return };
         let open = self.from.iter().zip(sizes).filter(|(pattern, _)| **pattern == -1);
