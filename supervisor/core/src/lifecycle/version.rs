@@ -255,6 +255,7 @@ impl Version {
         let counts = !standing.member.passive;
         if counts && matches!(self.phase, Phase::Loading) {
             self.phase = Phase::Failing { reason };
+            self.actions.push_back(Action::StopScheduler);
             self.stop_instances(now + self.stop_timeout);
         }
     }

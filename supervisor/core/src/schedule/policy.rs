@@ -221,3 +221,6 @@ impl LevelPolicy {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,9 @@
 //! The machine that connects queue, batching and placement.
 //!
+//! Batches are formed when actions are asked for, not at each event: all that arrived before that goes together, so that
+//! a burst makes one batch instead of one request and the rest behind it. Nobody waits for it: the caller asks as soon
+//! as it has no more events at hand.
+//!
 //! Deliberately without rules of its own about sizes, order or choice of an instance: it keeps the table of tickets,
 //! and turns what the parts say into actions.
 
@@ -28,6 +32,8 @@ pub struct Scheduler {
     batch_deadline: Option<Instant>,
     intake: Intake,
     drained: bool,
+    /// The time of the last event, when batches have not been formed since.
+    unsettled: Option<Instant>,
     actions: VecDeque<Action>,
 }
 
@@ -52,6 +58,7 @@ impl Scheduler {
             batch_deadline: None,
             intake: Intake::Open,
             drained: false,
+            unsettled: None,
             actions: VecDeque::new(),
         }
     }
@@ -225,23 +232,25 @@ impl Machine for Scheduler {
             Event::Available => self.available(),
             Event::Stop => self.intake = Intake::Stopped,
         }
-        self.settle(now);
+        self.unsettled = Some(now);
     }
 
     fn poll(&mut self) -> Option<Action> {
+        if self.actions.is_empty()
+            && let Some(now) = self.unsettled.take()
+        {
+            self.settle(now);
+        }
         self.actions.pop_front()
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        match (self.queue.next_deadline(), self.batch_deadline) {
-            (Some(queue), Some(batch)) => Some(queue.min(batch)),
-            (queue, batch) => queue.or(batch),
-        }
+        [self.unsettled, self.queue.next_deadline(), self.batch_deadline].into_iter().flatten().min()
     }
 
     fn expire(&mut self, now: Instant) {
         self.expire_requests(now);
-        self.settle(now);
+        self.unsettled = Some(now);
     }
 }
 
