@@ -1,12 +1,15 @@
 //! The supervisor: performs what the core decides. Read in the order in which a request travels: [`frontend`],
 //! [`serve`], [`fleet`].
 
+pub mod cli;
 pub mod clock;
 pub mod exit;
 pub mod fleet;
-// pub mod frontend;
+pub mod frontend;
 pub mod observe;
+pub mod options;
 pub mod repository;
 pub mod serve;
+pub mod server;
 pub mod shutdown;
 pub mod signals;

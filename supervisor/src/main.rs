@@ -1,2 +1,42 @@
-//! Placeholder.
-fn main() {}
+//! The program `nereid`: parse, build, run, exit code.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use nereid::cli::{self, Command};
+use nereid::exit::Exit;
+use nereid::observe::logging;
+use nereid::options::Options;
+use nereid::server;
+
+fn main() -> ExitCode {
+    let exit = match cli::parse(std::env::args_os()) {
+        Ok(Command::Serve(options)) => serve(*options),
+        Ok(Command::Print(text)) => {
+            // A closed stdout is the reader's choice.
+            let _ = std::io::stdout().write_all(text.as_bytes());
+            Exit::Ok
+        }
+        Err(error) => fail(&format!("{error}\nSee `nereid serve --help`.")),
+    };
+    exit.into()
+}
+
+fn serve(options: Options) -> Exit {
+    logging::start(options.levels);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("nereid").build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&format!("error: creating server: no runtime: {error}")),
+    };
+    let exit = runtime.block_on(server::run(options));
+    // Workers that are still there are killed by the kernel when this process ends.
+    runtime.shutdown_background();
+    exit.unwrap_or_else(|error| fail(&format!("error: creating server: {error}")))
+}
+
+fn fail(message: &str) -> Exit {
+    // Nowhere else to say it.
+    let _ = writeln!(std::io::stderr(), "{message}");
+    Exit::Failed
+}

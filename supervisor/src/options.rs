@@ -5,9 +5,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::frontend::forward::ForwardPattern;
+use crate::frontend::grpc::GrpcSettings;
+use crate::frontend::http::HttpSettings;
 use crate::frontend::listen::Address;
-use crate::frontend::restrict::Restrictions;
 use crate::observe::logging::Levels;
 
 pub const ID: &str = "triton";
@@ -17,6 +17,8 @@ pub const HTTP_PORT: u16 = 8000;
 pub const GRPC_PORT: u16 = 8001;
 pub const METRICS_PORT: u16 = 8002;
 pub const HTTP_MAX_INPUT_SIZE: u64 = 64 * 1024 * 1024;
+pub const GRPC_KEEPALIVE_TIME_MS: u64 = 7_200_000;
+pub const GRPC_KEEPALIVE_TIMEOUT_MS: u64 = 20_000;
 pub const MODEL_LOAD_THREADS: usize = 4;
 /// Of requests that are being served at once.
 pub const INFLIGHT_BYTES_MAX: u64 = 4 << 30;
@@ -61,17 +63,14 @@ pub struct RepositoryOptions {
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
     pub address: Address,
-    pub max_input_size: u64,
-    pub restrictions: Restrictions,
-    pub forward: Option<ForwardPattern>,
+    pub settings: HttpSettings,
 }
 
 /// The gRPC endpoint.
 #[derive(Clone, Debug)]
 pub struct GrpcOptions {
     pub address: Address,
-    pub restrictions: Restrictions,
-    pub forward: Option<ForwardPattern>,
+    pub settings: GrpcSettings,
 }
 
 /// Where the workers' programs are, and what they may use.

@@ -6,6 +6,8 @@ use super::UsageError;
 use super::flags::Flags;
 use super::values::restrictions;
 use crate::frontend::forward::ForwardPattern;
+use crate::frontend::grpc::GrpcSettings;
+use crate::frontend::http::HttpSettings;
 use crate::frontend::listen::Address;
 use crate::observe::logging::Levels;
 use crate::options::{GrpcOptions, HttpOptions, Options, RepositoryOptions, WorkerOptions};
@@ -97,7 +99,8 @@ fn http(flags: &Flags) -> Result<Option<HttpOptions>, UsageError> {
         port: flags.http_port,
         reuse_port: flags.reuse_http_port,
     };
-    Ok(flags.allow_http.then_some(HttpOptions { address, max_input_size, restrictions, forward }))
+    let settings = HttpSettings { max_input_size, restrictions, forward };
+    Ok(flags.allow_http.then_some(HttpOptions { address, settings }))
 }
 
 fn grpc(flags: &Flags) -> Result<Option<GrpcOptions>, UsageError> {
@@ -114,7 +117,25 @@ fn grpc(flags: &Flags) -> Result<Option<GrpcOptions>, UsageError> {
         port: flags.grpc_port,
         reuse_port: flags.reuse_grpc_port,
     };
-    Ok(flags.allow_grpc.then_some(GrpcOptions { address, restrictions, forward }))
+    let compress_responses = match flags.grpc_infer_response_compression_level.to_ascii_lowercase().as_str() {
+        "none" => false,
+        "low" | "medium" | "high" => true,
+        _ => {
+            return Err(UsageError(
+                "invalid argument for --grpc_infer_response_compression_level".to_owned(),
+            ));
+        }
+    };
+    let settings = GrpcSettings {
+        restrictions,
+        forward,
+        compress_responses,
+        keepalive_time: Duration::from_millis(flags.grpc_keepalive_time),
+        keepalive_timeout: Duration::from_millis(flags.grpc_keepalive_timeout),
+        connection_age_max: flags.grpc_max_connection_age.map(Duration::from_millis),
+        connection_age_grace: flags.grpc_max_connection_age_grace.map(Duration::from_millis),
+    };
+    Ok(flags.allow_grpc.then_some(GrpcOptions { address, settings }))
 }
 
 fn forward(flag: &str, pattern: &str) -> Result<Option<ForwardPattern>, UsageError> {

@@ -100,6 +100,22 @@ pub(super) struct Flags {
     #[arg(long, action = ArgAction::Append, help_heading = "gRPC")]
     pub(super) grpc_restricted_protocol: Vec<String>,
 
+    /// Pack responses for clients that accept it: none, low, medium or high.
+    #[arg(long, default_value = "none", help_heading = "gRPC")]
+    pub(super) grpc_infer_response_compression_level: String,
+    /// Milliseconds without traffic after which a connection is probed.
+    #[arg(long, default_value_t = options::GRPC_KEEPALIVE_TIME_MS, help_heading = "gRPC")]
+    pub(super) grpc_keepalive_time: u64,
+    /// Milliseconds without an answer to a probe after which a connection is closed.
+    #[arg(long, default_value_t = options::GRPC_KEEPALIVE_TIMEOUT_MS, help_heading = "gRPC")]
+    pub(super) grpc_keepalive_timeout: u64,
+    /// Milliseconds after which a connection takes no more calls. Default: never.
+    #[arg(long, help_heading = "gRPC")]
+    pub(super) grpc_max_connection_age: Option<u64>,
+    /// Milliseconds that calls get then. Default: as long as they need.
+    #[arg(long, help_heading = "gRPC")]
+    pub(super) grpc_max_connection_age_grace: Option<u64>,
+
     /// Serve metrics.
     #[arg(long, value_parser = parse_bool, default_value = "true", action = ArgAction::Set, help_heading = "Metrics")]
     pub(super) allow_metrics: bool,

@@ -24,12 +24,15 @@ fn defaults_are_tritons_but_for_exit_on_error() {
     assert_eq!(options.http.unwrap().address.to_string(), "0.0.0.0:8000");
     assert_eq!(options.grpc.unwrap().address.to_string(), "0.0.0.0:8001");
     assert_eq!(options.metrics.unwrap().to_string(), "0.0.0.0:8002");
-    assert!(options.strict_readiness && options.repository.auto_complete && !options.repository.exit_on_error);
+    assert!(
+        options.strict_readiness && options.repository.auto_complete && !options.repository.exit_on_error
+    );
 }
 
 #[test]
 fn under_the_name_tritonserver_it_serves_without_being_told() {
-    let options = options("/opt/tritonserver/bin/tritonserver --model-store=/m --log-verbose=1 --http-port 9000");
+    let options =
+        options("/opt/tritonserver/bin/tritonserver --model-store=/m --log-verbose=1 --http-port 9000");
     assert_eq!(options.levels.verbose, 1);
     assert_eq!(options.http.unwrap().address.port, 9000);
     assert_eq!(options.repository.paths, [Path::new("/m")]);
@@ -45,7 +48,8 @@ fn booleans_are_words_and_numbers_in_any_case() {
 
 #[test]
 fn the_last_of_a_flag_given_twice_wins_and_repositories_add_up() {
-    let options = options("nereid serve --http-port 1 --http-port 2 --model-repository /b --model-repository /a");
+    let options =
+        options("nereid serve --http-port 1 --http-port 2 --model-repository /b --model-repository /a");
     assert_eq!(options.http.unwrap().address.port, 2);
     assert_eq!(options.repository.paths, [Path::new("/a"), Path::new("/b")]);
 }
@@ -79,7 +83,8 @@ fn a_flag_that_only_tunes_is_named_in_the_log() {
 
 #[test]
 fn backend_settings_are_for_one_backend_or_for_all() {
-    let options = options("nereid serve --backend-config python,a=b --backend-config=default-max-batch-size=8");
+    let options =
+        options("nereid serve --backend-config python,a=b --backend-config=default-max-batch-size=8");
     let text = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());
     assert_eq!(
         options.repository.backend_config,
@@ -109,6 +114,10 @@ fn an_input_size_of_nothing_is_refused() {
 
 #[test]
 fn help_and_version_are_printed() {
-    assert!(matches!(parse(line("nereid --version")).unwrap(), Command::Print(text) if text.starts_with("nereid ")));
-    assert!(matches!(parse(line("nereid serve --help")).unwrap(), Command::Print(text) if text.contains("--http-port")));
+    assert!(
+        matches!(parse(line("nereid --version")).unwrap(), Command::Print(text) if text.starts_with("nereid "))
+    );
+    assert!(
+        matches!(parse(line("nereid serve --help")).unwrap(), Command::Print(text) if text.contains("--http-port"))
+    );
 }

@@ -15,7 +15,9 @@ pub(super) fn parse_bool(text: &str) -> Result<bool, String> {
 
 /// A number, or a word as for a boolean.
 pub(super) fn parse_verbose(text: &str) -> Result<u32, String> {
-    text.parse().or_else(|_| parse_bool(text).map(u32::from)).map_err(|_| format!("Invalid option value. Got {text}"))
+    text.parse()
+        .or_else(|_| parse_bool(text).map(u32::from))
+        .map_err(|_| format!("Invalid option value. Got {text}"))
 }
 
 /// A setting for one backend, or for all.
@@ -30,9 +32,8 @@ impl FromStr for KeyValue {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || {
-            format!("--backend-config option format is '<backend name>,<setting>=<value>'. Got {text}")
-        };
+        let wrong =
+            || format!("--backend-config option format is '<backend name>,<setting>=<value>'. Got {text}");
         let (name, setting) = match text.split_once(',') {
             Some(("", _)) => {
                 return Err(format!(

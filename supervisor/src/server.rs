@@ -1,0 +1,178 @@
+//! Builds the parts, wires them, and takes them down again.
+//!
+//! The endpoints open before the models are loaded: liveness can be asked from the first moment, and readiness says
+//! how far the start has come.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use nereid_core::config::ServerFacts;
+use nereid_core::error::ServeError;
+use nereid_core::lifecycle::InstanceConfig;
+use nereid_core::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::exit::Exit;
+use crate::fleet::programs::Programs;
+use crate::fleet::version::{Environment, Handle};
+use crate::frontend::grpc::GrpcFrontend;
+use crate::frontend::http::HttpFrontend;
+use crate::frontend::listen::{self, Address, BindError, Shutdown};
+use crate::frontend::metrics::MetricsFrontend;
+use crate::observe::metrics;
+use crate::options::{Options, WorkerOptions};
+use crate::repository::load::{self, Repositories};
+use crate::serve::Serving;
+use crate::serve::registry::Registry;
+use crate::shutdown;
+use crate::signals::Signals;
+
+/// How long the workers of a failed load get to end.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
+/// The extension module of the Python worker, as cargo names it.
+const PYTHON_EXTENSION: &str = "libnereid_python.so";
+
+/// Why the server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    #[error("unable to handle signals: {0}")]
+    Signals(std::io::Error),
+    #[error("unable to find the server's own program: {0}")]
+    Program(std::io::Error),
+    #[error("Internal - {0}")]
+    Models(ServeError),
+}
+
+/// Runs the server until it is told to stop.
+pub async fn run(options: Options) -> Result<Exit, StartError> {
+    for warning in &options.warnings {
+        tracing::warn!("{warning}");
+    }
+    let mut signals = Signals::new().map_err(StartError::Signals)?;
+    let registry = Arc::new(Registry::default());
+    let serving = Arc::new(Serving::new(
+        options.id.clone(),
+        Arc::clone(&registry),
+        options.inflight_bytes_max,
+        options.strict_readiness,
+    ));
+    let environment = Arc::new(environment(&options, Arc::clone(&registry))?);
+    let stop = watch::Sender::new(false);
+    let endpoints = open(&options, &serving, &registry, &stop).await?;
+
+    let repositories = Repositories {
+        paths: options.repository.paths.clone(),
+        config_name: options.repository.config_name.clone(),
+        parallel_loads: options.repository.parallel_loads,
+        only: None,
+    };
+    let loading = load::all(&environment, &repositories);
+    let loaded = tokio::select! {
+        loaded = loading => loaded.map_err(StartError::Models)?,
+        name = signals.next() => {
+            tracing::info!("{name} while loading: stopping");
+            // The workers die with the process.
+            return Ok(Exit::Ok);
+        }
+    };
+    if !loaded.failed.is_empty() {
+        tracing::error!("failed to load: {}", loaded.failed.join(", "));
+        if options.repository.exit_on_error {
+            return Err(StartError::Models(ServeError::internal("failed to load all models")));
+        }
+    }
+    serving.set_started();
+    tracing::info!(
+        versions = loaded.running.len(),
+        failed = loaded.failed.len(),
+        "all models were looked at"
+    );
+    Ok(until_stopped(&mut signals, &serving, &stop, endpoints, loaded.running, options.exit_timeout).await)
+}
+
+async fn until_stopped(
+    signals: &mut Signals,
+    serving: &Serving,
+    stop: &watch::Sender<bool>,
+    endpoints: Vec<JoinHandle<()>>,
+    versions: Vec<Handle>,
+    timeout: Duration,
+) -> Exit {
+    let name = signals.next().await;
+    tracing::info!("{name}: stopping");
+    serving.set_stopping();
+    stop.send_replace(true);
+    shutdown::run(signals, timeout, endpoints, versions).await
+}
+
+fn environment(options: &Options, registry: Arc<Registry>) -> Result<Environment, StartError> {
+    let own = std::env::current_exe().map_err(StartError::Program)?;
+    let own_directory = own.parent().unwrap_or(Path::new("/"));
+    Ok(Environment {
+        programs: programs(&options.workers, own_directory),
+        registry,
+        facts: ServerFacts::default(),
+        backend_config: options.repository.backend_config.clone(),
+        auto_complete: options.repository.auto_complete,
+        arena_bytes_max: options.workers.arena_bytes_max,
+        instance: InstanceConfig { load_timeout: options.workers.load_timeout, ..Default::default() },
+        stop_timeout: STOP_TIMEOUT,
+    })
+}
+
+fn programs(options: &WorkerOptions, own_directory: &Path) -> Programs {
+    let directory = options.directory.clone().unwrap_or_else(|| own_directory.to_owned());
+    // Beside an installed server, or where the sources are built.
+    let packages = [
+        directory.join("python"),
+        directory.join("../lib/nereid/python"),
+        directory.join("../../workers/python"),
+    ];
+    let is_package = |path: &&PathBuf| path.join("nereid_worker/__main__.py").is_file();
+    let python_package = packages.iter().find(is_package).unwrap_or(&packages[0]);
+    Programs {
+        python_package: python_package.canonicalize().unwrap_or_else(|_| python_package.clone()),
+        python_extension: directory.join(PYTHON_EXTENSION),
+        python: options.python.clone().unwrap_or_else(|| "python3".into()),
+        onnxruntime: options.onnxruntime.clone(),
+        directory,
+    }
+}
+
+/// Opens the endpoints. Those that stop first come first in the list.
+async fn open(
+    options: &Options,
+    serving: &Arc<Serving>,
+    registry: &Arc<Registry>,
+    stop: &watch::Sender<bool>,
+) -> Result<Vec<JoinHandle<()>>, StartError> {
+    let shutdown = Shutdown::new(stop.subscribe());
+    let mut endpoints = Vec::new();
+    if let Some(http) = &options.http {
+        let listener = listening("HTTPService", &http.address).await?;
+        let frontend = HttpFrontend::new(Arc::clone(serving), http.settings.clone());
+        endpoints.push(tokio::spawn(frontend.serve(listener, shutdown.clone())));
+    }
+    if let Some(grpc) = &options.grpc {
+        let listener = listening("GRPCInferenceService", &grpc.address).await?;
+        let frontend = GrpcFrontend::new(Arc::clone(serving), grpc.settings.clone(), shutdown.clone());
+        endpoints.push(tokio::spawn(frontend.serve(listener)));
+    }
+    if let Some(address) = &options.metrics {
+        let listener = listening("Metrics Service", address).await?;
+        let registry = Arc::clone(registry);
+        let frontend = MetricsFrontend::new(Arc::new(move || metrics::render(&registry)));
+        endpoints.push(tokio::spawn(frontend.serve(listener, shutdown)));
+    }
+    Ok(endpoints)
+}
+
+async fn listening(name: &str, address: &Address) -> Result<TcpListener, BindError> {
+    let listener = listen::bind(address).await?;
+    tracing::info!("Started {name} at {address}");
+    Ok(listener)
+}
