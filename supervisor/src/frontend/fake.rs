@@ -1,0 +1,1 @@
+//! A server behind the frontends that exists only in tests.

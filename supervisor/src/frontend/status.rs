@@ -1,0 +1,35 @@
+//! Kind of error → what clients see. The one table for HTTP and gRPC.
+
+use http::StatusCode;
+use nereid_core::error::{ErrorKind, ServeError};
+use tonic::{Code, Status};
+
+/// The HTTP status and the gRPC code of a kind of error.
+#[must_use]
+pub const fn codes(kind: ErrorKind) -> (StatusCode, Code) {
+    match kind {
+        ErrorKind::Unknown => (StatusCode::BAD_REQUEST, Code::Unknown),
+        ErrorKind::Internal => (StatusCode::INTERNAL_SERVER_ERROR, Code::Internal),
+        ErrorKind::NotFound => (StatusCode::NOT_FOUND, Code::NotFound),
+        ErrorKind::InvalidArgument => (StatusCode::BAD_REQUEST, Code::InvalidArgument),
+        ErrorKind::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, Code::Unavailable),
+        ErrorKind::Unsupported => (StatusCode::NOT_IMPLEMENTED, Code::Unimplemented),
+        ErrorKind::AlreadyExists => (StatusCode::BAD_REQUEST, Code::AlreadyExists),
+        ErrorKind::Cancelled => (StatusCode::BAD_REQUEST, Code::Cancelled),
+    }
+}
+
+/// The HTTP status of a kind of error.
+#[must_use]
+pub const fn http(kind: ErrorKind) -> StatusCode {
+    codes(kind).0
+}
+
+/// An error as gRPC tells it.
+#[must_use]
+pub fn grpc(error: ServeError) -> Status {
+    Status::new(codes(error.kind).1, error.message)
+}
+
+#[cfg(test)]
+mod tests;
