@@ -2,5 +2,7 @@
 
 mod broken;
 mod crash;
+mod flood;
 mod kill;
+mod lie;
 mod orphans;
