@@ -14,6 +14,7 @@
 //! GPUs is the caller's part: it passes texts, listings and [`ServerFacts`] in.
 
 pub mod autofill;
+pub mod change;
 pub mod complete;
 pub mod datatype;
 pub mod instances;
@@ -44,18 +45,18 @@ pub type RawConfig = pb::ModelConfig;
 /// What is true of the server rather than of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerFacts {
-    /// Whether this server can run anything on a GPU at all.
+    /// Whether this server can run anything on a GPU at all. One that can may still have none at hand.
     pub supports_gpus: bool,
-    /// The GPUs that models may use, ascending.
+    /// The GPUs that models may use, ascending; may be empty.
     pub gpus: Vec<i32>,
     /// The least CUDA compute capability of those GPUs.
     pub min_compute_capability: f64,
 }
 
 impl Default for ServerFacts {
-    /// A server without GPUs.
+    /// A server that finds no GPU.
     fn default() -> Self {
-        Self { supports_gpus: false, gpus: Vec::new(), min_compute_capability: MIN_COMPUTE_CAPABILITY }
+        Self { supports_gpus: true, gpus: Vec::new(), min_compute_capability: MIN_COMPUTE_CAPABILITY }
     }
 }
 
@@ -90,18 +91,16 @@ impl ModelConfig {
     pub fn new(raw: RawConfig, facts: &ServerFacts) -> Result<Self, ServeError> {
         validate::validate(&raw, facts)?;
         let max_batch_size = u32::try_from(raw.max_batch_size).unwrap_or_default();
-        let inputs: Vec<InputSpec> = raw
-            .input
-            .iter()
-            .map(|input| InputSpec::of(input, max_batch_size > 0))
-            .collect::<Option<_>>()
-            .unwrap_or_default();
-        let outputs: Vec<OutputSpec> = raw
-            .output
-            .iter()
-            .map(|output| OutputSpec::of(output, max_batch_size > 0))
-            .collect::<Option<_>>()
-            .unwrap_or_default();
+        let batched = max_batch_size > 0;
+        let inputs: Vec<InputSpec> =
+            raw.input.iter().filter_map(|input| InputSpec::of(input, batched)).collect();
+        let outputs: Vec<OutputSpec> =
+            raw.output.iter().filter_map(|output| OutputSpec::of(output, batched)).collect();
+        debug_assert_eq!(
+            (inputs.len(), outputs.len()),
+            (raw.input.len(), raw.output.len()),
+            "types are valid"
+        );
         Ok(Self {
             input_index: NameIndex::of(inputs.iter().map(|input| input.name.as_str())),
             output_index: NameIndex::of(outputs.iter().map(|output| output.name.as_str())),
@@ -250,4 +249,4 @@ impl ModelConfig {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -232,27 +232,36 @@ fn check_input<'a>(
         return Err(error::wrong_shape(config, spec, input, id));
     }
     let rows = if has_batch_dimension && batch_size > 0 { u64::from(batch_size) } else { 1 };
-    let elements =
-        shape::elements(item, rows).map_err(|problem| error::impossible_shape(input, problem, id))?;
-    match spec.datatype.byte_size() {
-        None => {
-            if let Some(bytes) = input.bytes {
-                strings::check(bytes, elements)
-                    .map_err(|problem| error::wrong_strings(config, input, problem, id))?;
-            }
-        }
-        Some(size) => {
-            let expected = shape::bytes(elements, size)
-                .map_err(|problem| error::impossible_shape(input, problem, id))?;
-            if !spec.non_linear && input.byte_len != expected {
-                return Err(id.invalid(format_args!(
-                    "input byte size mismatch for input '{}' for model '{model}'. Expected {expected}, got {}",
-                    input.name, input.byte_len
-                )));
-            }
-        }
-    }
+    check_content(config, spec, input, item, rows, id)?;
     Ok(item)
+}
+
+/// Checks that an input has as many bytes as its shape promises, or as many strings. Strings that lie elsewhere are
+/// left to whoever reads them.
+fn check_content(
+    config: &ModelConfig,
+    spec: &InputSpec,
+    input: &InputView<'_>,
+    item: &[i64],
+    rows: u64,
+    id: RequestId<'_>,
+) -> Result<(), ServeError> {
+    let impossible = |problem| error::impossible_shape(input, problem, id);
+    let Some(size) = spec.datatype.byte_size() else {
+        let expected = shape::elements(item, rows).map_err(impossible)?;
+        let checked = input.bytes.map_or(Ok(()), |bytes| strings::check(bytes, expected));
+        return checked.map_err(|problem| error::wrong_strings(config, input, problem, id));
+    };
+    let expected = shape::bytes(item, rows, size).map_err(impossible)?;
+    if spec.non_linear || input.byte_len == expected {
+        return Ok(());
+    }
+    Err(id.invalid(format_args!(
+        "input byte size mismatch for input '{}' for model '{}'. Expected {expected}, got {}",
+        input.name,
+        config.name(),
+        input.byte_len
+    )))
 }
 
 /// What one input adds to the key: that it is there, its shape where requests may differ in it, and its values where

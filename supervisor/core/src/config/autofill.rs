@@ -159,27 +159,29 @@ fn by_file(raw: &mut RawConfig, listing: &Listing, backend: &str, file: &str) ->
 
 fn pytorch(raw: &mut RawConfig, listing: &Listing) -> bool {
     let (script, compiled) = ("model.pt", "model.pt2");
-    let script_file = listing.kind(script) == Some(EntryKind::File);
-    let compiled_file = listing.kind(compiled) == Some(EntryKind::File);
     if raw.backend.is_empty() {
+        let platforms = [LIBTORCH_PLATFORM, LIBTORCH_PLATFORM_ALIAS, AOTI_PLATFORM];
         let file = raw.default_model_filename.as_str();
-        let named =
-            matches!(raw.platform.as_str(), LIBTORCH_PLATFORM | LIBTORCH_PLATFORM_ALIAS | AOTI_PLATFORM)
-                || file == script
-                || file == compiled;
-        if named || (unspecified(raw) && (script_file || compiled_file)) {
+        if platforms.contains(&raw.platform.as_str()) || file == script || file == compiled {
+            // A compiled package is not TorchScript, also where only its file is named.
+            if raw.platform.is_empty() && file == compiled {
+                AOTI_PLATFORM.clone_into(&mut raw.platform);
+            }
             PYTORCH.clone_into(&mut raw.backend);
-        }
-        // A compiled package is not TorchScript, whoever names it.
-        let is_compiled = file == compiled || (file.is_empty() && compiled_file && !script_file);
-        if raw.backend == PYTORCH && raw.platform.is_empty() && is_compiled {
-            AOTI_PLATFORM.clone_into(&mut raw.platform);
+        } else if unspecified(raw) {
+            let found = [(LIBTORCH_PLATFORM, script), (AOTI_PLATFORM, compiled)]
+                .into_iter()
+                .find(|(_, file)| listing.kind(file) == Some(EntryKind::File));
+            if let Some((platform, _)) = found {
+                PYTORCH.clone_into(&mut raw.backend);
+                platform.clone_into(&mut raw.platform);
+            }
         }
     }
     if raw.backend != PYTORCH {
         return false;
     }
-    // A platform given without a file name leaves the name to the worker, except for a compiled package.
+    // Where TorchScript is known from elsewhere than the backend, its file's name is left to the worker.
     if raw.platform.is_empty() {
         LIBTORCH_PLATFORM.clone_into(&mut raw.platform);
         set_if_empty(&mut raw.default_model_filename, script);

@@ -37,6 +37,19 @@ pub fn complete(
     Ok(warnings)
 }
 
+/// Refuses a model that has no configuration file and whose worker has nothing to say about it.
+pub fn check_provided(
+    model_name: &str,
+    has_file: bool,
+    description: Option<&Description>,
+) -> Result<(), ServeError> {
+    let described = description.and_then(|description| description.proposal.as_ref());
+    if has_file || matches!(described, Some(Proposal::Facts(_) | Proposal::Config(_))) {
+        return Ok(());
+    }
+    Err(ServeError::not_found(format!("model configuration is not provided for model '{model_name}'")))
+}
+
 fn from_facts(
     raw: &mut RawConfig,
     facts: &TensorFacts,

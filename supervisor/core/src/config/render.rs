@@ -1,11 +1,12 @@
 //! Writes a configuration as the JSON of the config endpoint.
 //!
 //! Every field without presence is printed, also at its default; names are those of the protocol, enums are names.
-//! Protobuf prints 64-bit integers as strings, the endpoint turns some of them into numbers and leaves the others:
-//! [`NUMBERS`] says which.
+//! Protobuf prints 64-bit integers as strings; the endpoint turns those that are listed here into numbers and leaves
+//! the others.
 
 use super::RawConfig;
 use super::schema;
+use crate::error::ServeError;
 use prost_reflect::{DynamicMessage, FieldDescriptor, Kind, MapKey, ReflectMessage as _, Value};
 use serde_json::{Map, Number, Value as Json};
 
@@ -29,6 +30,16 @@ const NUMBERS: [&str; 14] = [
     "inference.ModelEnsembling.Step.model_version",
     "inference.ModelWarmup.Input.dims",
 ];
+
+/// Refuses every layout but the one that there is.
+pub fn check_version(version: u32) -> Result<(), ServeError> {
+    if version == VERSION {
+        return Ok(());
+    }
+    Err(ServeError::invalid(format!(
+        "model configuration version {version} not supported, supported versions are: {VERSION}"
+    )))
+}
 
 /// The configuration as the config endpoint shows it.
 #[must_use]

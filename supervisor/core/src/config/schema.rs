@@ -66,15 +66,17 @@ pub(super) fn short_name(desc: &MessageDescriptor) -> &str {
     name.strip_prefix("inference.").unwrap_or(name)
 }
 
-/// "; did you mean 'x'?" when a known name is close to the one written.
+/// "; did you mean 'x'?" when exactly one known name is closest to the one written, and close enough.
 pub(super) fn suggestion<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> String {
     let limit = 1 + wrong.chars().count() / 4;
-    known
-        .map(|name| (distance(wrong, name), name))
-        .filter(|(distance, _)| *distance <= limit)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| format!("; did you mean '{name}'?"))
-        .unwrap_or_default()
+    let mut near: Vec<(usize, &str)> =
+        known.map(|name| (distance(wrong, name), name)).filter(|(distance, _)| *distance <= limit).collect();
+    near.sort_unstable();
+    match near.as_slice() {
+        [(nearest, _), (next, _), ..] if nearest == next => String::new(),
+        [(_, name), ..] => format!("; did you mean '{name}'?"),
+        [] => String::new(),
+    }
 }
 
 /// Edit distance between two short names.

@@ -2,13 +2,15 @@
 //!
 //! The rules, their order and their texts are Triton's, since clients and operators read them. All rules run, so that
 //! an operator can see every mistake at once; [`validate`] reports the first, as Triton would. What depends on other
-//! models (an ensemble's steps) is not here.
+//! models (an ensemble's steps) is in [`ensemble_graph`].
 
 mod batching;
 mod ensemble;
+pub mod ensemble_graph;
 mod groups;
 mod io;
 mod sequence;
+mod state;
 
 use super::autofill::{
     AOTI_PLATFORM, ENSEMBLE_PLATFORM, GRAPHDEF_PLATFORM, LIBTORCH_PLATFORM, ONNX_PLATFORM, ONNXRUNTIME,
@@ -50,6 +52,7 @@ pub fn validate_all(raw: &RawConfig, facts: &ServerFacts) -> Vec<ServeError> {
     check_model(raw, &mut findings);
     io::check(raw, &mut findings);
     groups::check(raw, facts, &mut findings);
+    state::check(raw, &mut findings);
     findings.errors
 }
 

@@ -29,7 +29,12 @@ pub(super) fn elements(item: &[i64], rows: u64) -> Result<u64, Impossible> {
     Ok(if empty { 0 } else { count })
 }
 
-pub(super) fn bytes(elements: u64, size: u64) -> Result<u64, Impossible> {
+/// The bytes of `rows` items of that shape, with elements of `size` bytes.
+pub(super) fn bytes(item: &[i64], rows: u64, size: u64) -> Result<u64, Impossible> {
+    let elements = elements(item, rows).map_err(|problem| match problem {
+        Impossible::TooManyElements => Impossible::TooManyBytes,
+        other => other,
+    })?;
     elements.checked_mul(size).filter(|bytes| *bytes <= MOST).ok_or(Impossible::TooManyBytes)
 }
 

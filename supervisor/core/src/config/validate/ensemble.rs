@@ -79,6 +79,7 @@ fn graph<'a>(steps: &'a [Step]) -> BTreeMap<&'a str, Tensor<'a>> {
     tensors
 }
 
+/// The stray quotation mark in two of the texts is Triton's.
 fn check_flow(raw: &RawConfig, steps: &[Step], findings: &mut Findings) {
     let name = &raw.name;
     let mut tensors = graph(steps);
@@ -86,14 +87,14 @@ fn check_flow(raw: &RawConfig, steps: &[Step], findings: &mut Findings) {
         match tensors.get_mut(input.name.as_str()) {
             Some(tensor) => tensor.ready = true,
             None => {
-                findings.invalid(format!("ensemble input '{}' for ensemble {name} is not used", input.name))
+                findings.invalid(format!("ensemble input '{}' for ensemble {name}' is not used", input.name))
             }
         }
     }
     propagate(&mut tensors);
     for output in &raw.output {
         let Some(tensor) = tensors.get(output.name.as_str()) else {
-            findings.invalid(format!("ensemble output '{}' for ensemble {name} is not used", output.name));
+            findings.invalid(format!("ensemble output '{}' for ensemble {name}' is not used", output.name));
             continue;
         };
         if !tensor.ready {
