@@ -5,6 +5,7 @@
 //! supervisor it would look like a lie. Deliberately not here: joining the rows of a batch, see `gather`.
 
 mod answer;
+mod raw;
 
 use crate::{
     end::End,
@@ -18,9 +19,9 @@ use crate::{
 use answer::{Answer, Clock};
 use nereid_ipc::{DataType, elements};
 use nereid_proto::worker::{
-    Executed, ExecutionToSupervisor, Parameter, Response, Tensor, execution_to_supervisor::Message,
-    parameter::Value,
+    Executed, Parameter, Response, Tensor, execution_to_supervisor::Message, parameter::Value,
 };
+pub use raw::Raw;
 use std::time::{Duration, Instant};
 
 /// Requests that are executed together.
@@ -87,6 +88,10 @@ impl<'b> Batch<'b> {
 
     fn pause_unless(&mut self, duration: Duration, ticket: Option<u64>) -> Pause {
         let deadline = Instant::now().checked_add(duration);
+        // However short the pause: a stream without delays has to see its cancellation, too.
+        if self.session.within(Session::catch_up).is_err() {
+            return Pause::SupervisorGone;
+        }
         loop {
             if ticket.is_some_and(|ticket| self.session.is_cancelled(ticket)) {
                 return Pause::Cancelled;
@@ -262,8 +267,8 @@ impl<'b> Batch<'b> {
     }
 
     /// For tests of what the supervisor makes of a worker that lies; a backend has no use for it. Nothing is checked.
-    pub fn raw(&mut self) -> Raw<'_> {
-        Raw { session: self.session, batch: self.number }
+    pub fn raw(&mut self) -> Raw<'_, 'b> {
+        Raw { batch: self }
     }
 
     /// Sends all answers that are left. The vectors come back empty, to be used again.
@@ -286,44 +291,6 @@ impl<'b> Batch<'b> {
         };
         executed.responses.clear();
         Ok(executed.responses)
-    }
-}
-
-/// Sends anything at all. See [`Batch::raw`].
-#[derive(Debug)]
-pub struct Raw<'a> {
-    session: &'a mut Session,
-    batch: u64,
-}
-
-impl Raw<'_> {
-    /// The batch's number.
-    #[must_use]
-    pub fn batch(&self) -> u64 {
-        self.batch
-    }
-
-    /// The generation that an honest frame names.
-    #[must_use]
-    pub fn generation(&self) -> u64 {
-        self.session.generation()
-    }
-
-    /// Sends a message as an honest frame would.
-    pub fn send(&mut self, message: Message) -> Result<(), WorkerError> {
-        let generation = self.generation();
-        self.send_frame(&ExecutionToSupervisor { generation, message: Some(message) })
-    }
-
-    /// Sends a frame as it is.
-    pub fn send_frame(&mut self, frame: &ExecutionToSupervisor) -> Result<(), WorkerError> {
-        self.session.within(|session| session.send_raw(frame))
-    }
-
-    /// A second fd of the execution socket, for bytes that are no frame.
-    pub fn socket(&self) -> std::io::Result<std::os::fd::OwnedFd> {
-        use std::os::fd::AsFd;
-        self.session.execution().as_fd().try_clone_to_owned()
     }
 }
 

@@ -15,9 +15,9 @@ use nereid_ipc::{
 };
 use nereid_proto::worker::{
     CheckReady, ControlToSupervisor, ControlToWorker, Describe, Execute, ExecutionToSupervisor,
-    ExecutionToWorker, Failure, Hello, Load, Loaded, Log, Model, NeedSegment, Ping, Pong, Readiness,
-    SegmentRefused, Stop, Timing, control_to_supervisor, control_to_worker, execution_to_supervisor,
-    execution_to_worker,
+    ExecutionToWorker, Failure, Hello, HelloReply, Load, Loaded, Log, Model, NeedSegment, Ping, Pong,
+    Readiness, SegmentRefused, Stop, Timing, control_to_supervisor, control_to_worker,
+    execution_to_supervisor, execution_to_worker,
 };
 use std::{
     os::fd::{AsFd as _, OwnedFd},
@@ -40,7 +40,8 @@ pub struct Rig {
     inputs: InputArena,
     outputs: OutputReader,
     output_limit: u64,
-    worker: JoinHandle<Exit>,
+    /// None for a worker that is a process of its own.
+    worker: Option<JoinHandle<Exit>>,
     batches: u64,
     tickets: u64,
     released: Vec<u64>,
@@ -91,13 +92,7 @@ impl Rig {
     /// Runs the backend in a thread and shakes hands.
     pub fn start(backend: impl Backend + Send + 'static) -> Self {
         let mut rig = Self::start_silent(backend);
-        let hello = Hello { protocol_min: 1, protocol_max: 1, supervisor_version: "rig".to_owned() };
-        rig.order(control_to_worker::Message::Hello(hello));
-        let reply = rig.reply();
-        let control_to_supervisor::Message::Hello(reply) = reply else {
-            panic!("not a HelloReply: {reply:?}")
-        };
-        assert_eq!(reply.protocol, 1, "{reply:?}");
+        assert_eq!(rig.greet().protocol, 1);
         rig
     }
 
@@ -114,18 +109,34 @@ impl Rig {
         let about =
             About { kind: "test".to_owned(), version: "0".to_owned(), runtime: "a thread".to_owned() };
         let worker = std::thread::spawn(move || startup::run_over(connection, about, backend));
+        Self { worker: Some(worker), ..Self::connect(control, execution) }
+    }
+
+    /// The supervisor of a worker that runs elsewhere, as generation [`GENERATION`].
+    #[must_use]
+    pub fn connect(control: Channel, execution: Channel) -> Self {
         Self {
             control,
             execution,
             inputs: InputArena::new(ARENA_LIMIT),
             outputs: OutputReader::new(ARENA_LIMIT),
             output_limit: ARENA_LIMIT,
-            worker,
+            worker: None,
             batches: 0,
             tickets: 0,
             released: Vec::new(),
             needs: Vec::new(),
             logs: Vec::new(),
+        }
+    }
+
+    /// Says Hello.
+    pub fn greet(&mut self) -> HelloReply {
+        let hello = Hello { protocol_min: 1, protocol_max: 1, supervisor_version: "rig".to_owned() };
+        self.order(control_to_worker::Message::Hello(hello));
+        match self.reply() {
+            control_to_supervisor::Message::Hello(reply) => reply,
+            other => panic!("not a HelloReply: {other:?}"),
         }
     }
 
@@ -215,28 +226,28 @@ impl Rig {
     pub fn exit(self) -> Exit {
         // The worker's sockets close when it ends, whichever way.
         wait(&self.control);
-        self.worker.join().expect("the harness does not panic")
+        join(self.worker)
     }
 
     /// Closes the control socket only, and waits for the end of the worker.
     pub fn close_control(self) -> Exit {
         let Self { control, execution: _kept, worker, .. } = self;
         drop(control);
-        worker.join().expect("the harness does not panic")
+        join(worker)
     }
 
     /// Closes the execution socket only, and waits for the end of the worker.
     pub fn close_execution(self) -> Exit {
         let Self { control: _kept, execution, worker, .. } = self;
         drop(execution);
-        worker.join().expect("the harness does not panic")
+        join(worker)
     }
 
     /// Closes both sockets, as the death of the supervisor does, and waits for the end of the worker.
     pub fn vanish(self) -> Exit {
         let Self { control, execution, worker, .. } = self;
         drop((control, execution));
-        worker.join().expect("the harness does not panic")
+        join(worker)
     }
 
     // --- Execution ---
@@ -351,6 +362,11 @@ pub enum Layout {
     Adjacent,
     /// Each tensor in a place of its own.
     Apart,
+}
+
+fn join(worker: Option<JoinHandle<Exit>>) -> Exit {
+    let worker = worker.expect("a worker in a thread; the end of a process is seen elsewhere");
+    worker.join().expect("the harness does not panic")
 }
 
 fn wait(channel: &Channel) {

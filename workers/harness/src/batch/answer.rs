@@ -82,6 +82,11 @@ impl Answer {
         self.response.error = Some(error.into());
     }
 
+    /// The descriptors, for whoever wants to spoil them.
+    pub(super) fn outputs(&mut self) -> &mut Vec<Tensor> {
+        &mut self.response.outputs
+    }
+
     /// What there is to send now.
     pub(super) fn take(&mut self, last: bool) -> Response {
         self.state = if last { State::Final } else { State::Streaming };
