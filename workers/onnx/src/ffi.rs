@@ -60,7 +60,7 @@ impl Api {
         let code = unsafe { error_code(status.0) };
         // SAFETY: as above; the text lives as long as the status.
         let text = unsafe { (self.0.GetErrorMessage)(status.0) };
-        let message = text_of(text);
+        let message = text_of(text).trim_end().to_owned();
         // SAFETY: ours, and not used again.
         unsafe { (self.0.ReleaseStatus)(status.0) };
         Err(OrtError { code, message })

@@ -63,8 +63,8 @@ impl Surroundings<'_> {
 /// Nothing was found, with all places that were looked at.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotFound {
-    #[error("{origin} names '{}', where no libonnxruntime.so is", path.display())]
-    Named { origin: String, path: PathBuf },
+    #[error("{origin} names '{}', which is no ONNX Runtime library and no folder of one: {why}", path.display())]
+    Named { origin: String, path: PathBuf, why: String },
     #[error(
         "ONNX Runtime was not found. Install it for the Python on PATH (`pip install onnxruntime`), or name the \
          library or its folder with --backend-config=onnxruntime,library=<path> or the environment variable \
@@ -80,13 +80,11 @@ pub(crate) fn locate(
     surroundings: &Surroundings<'_>,
 ) -> Result<Library, NotFound> {
     if let Some((origin, path)) = named.first() {
-        return at(path).ok_or_else(|| NotFound::Named { origin: (*origin).to_owned(), path: path.clone() });
+        return at(path, origin);
     }
     for name in ["NEREID_ONNXRUNTIME", "ORT_DYLIB_PATH"] {
         if let Some(value) = (surroundings.variable)(name) {
-            let path = PathBuf::from(value);
-            let origin = format!("the environment variable {name}");
-            return at(&path).ok_or(NotFound::Named { origin, path });
+            return at(&PathBuf::from(value), &format!("the environment variable {name}"));
         }
     }
     let mut places = Places::default();
@@ -133,18 +131,34 @@ impl Places {
 
 /// The library at a path that somebody named: the file itself, or in a folder of libraries, of an installation, of
 /// Python packages, or of a virtual environment.
-fn at(path: &Path) -> Option<Library> {
+fn at(path: &Path, origin: &str) -> Result<Library, NotFound> {
+    let refuse = |why: String| NotFound::Named { origin: origin.to_owned(), path: path.into(), why };
     if path.is_file() {
-        // capi → onnxruntime → site-packages, where it is a wheel.
-        let site = path.ancestors().nth(3).filter(|site| site.join("onnxruntime/capi").is_dir());
-        return Some(Library { file: path.into(), site_packages: site.map(Path::to_path_buf) });
+        return Ok(from_file(path.into()));
+    }
+    if !path.is_dir() {
+        return Err(refuse("nothing is there".to_owned()));
     }
     let direct = ["", "lib", "lib64", "capi"].into_iter().find_map(|below| newest_in(&path.join(below)));
     if let Some(file) = direct {
-        return at(&file);
+        return Ok(from_file(file));
     }
     let folders = std::iter::once(path.to_path_buf()).chain(python::packages_of_prefix(path));
-    folders.filter_map(|folder| in_packages(&folder).ok()).next()
+    let mut reasons = Vec::new();
+    for folder in folders.filter(|folder| folder.is_dir()) {
+        match in_packages(&folder) {
+            Ok(library) => return Ok(library),
+            Err(why) => reasons.push(format!("{} ({why})", folder.display())),
+        }
+    }
+    reasons.truncate(PLACES_TOLD_MAX);
+    Err(refuse(reasons.join("; ")))
+}
+
+fn from_file(file: PathBuf) -> Library {
+    // capi → onnxruntime → site-packages, where it is a wheel.
+    let site = file.ancestors().nth(3).filter(|site| site.join("onnxruntime/capi").is_dir());
+    Library { site_packages: site.map(Path::to_path_buf), file }
 }
 
 /// The library inside a folder of Python packages, or why there is none.

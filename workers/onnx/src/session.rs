@@ -21,7 +21,7 @@ use nereid_proto::{
     inference::ModelConfig,
     worker::{TensorFact, TensorFacts},
 };
-use nereid_worker::{ModelContext, WorkerError};
+use nereid_worker::{Level, ModelContext, WorkerError};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -64,6 +64,10 @@ impl Opener {
     /// The session for a model; one that was kept, if it is the same.
     pub(crate) fn open(&mut self, model: &ModelContext, sink: LogSink) -> Result<Opened, WorkerError> {
         let file = model_file(model.config(), model.version_directory(), model.name())?;
+        if !model.config().cc_model_filenames.is_empty() {
+            let message = "cc_model_filenames is ignored: default_model_filename serves every GPU";
+            model.logger().log(Level::Warning, message);
+        }
         let place = Place {
             kind: model.kind(),
             device: model.device_id(),
@@ -110,7 +114,7 @@ impl Opener {
             if missing > 0 {
                 let message =
                     format!("{missing} CUDA libraries of the wheels beside ONNX Runtime could not be loaded");
-                model.logger().log(nereid_worker::Level::Warning, message);
+                model.logger().log(Level::Warning, message);
             }
         }
         let runtime = Runtime::load(&library.file, Severity::Warning, sink)

@@ -81,6 +81,19 @@ fn a_named_place_without_the_library_is_an_error_and_not_passed_over() {
 }
 
 #[test]
+fn a_named_wheel_that_is_too_old_is_told_with_its_version() {
+    let mut machine = Machine::new();
+    machine.file("old/onnxruntime/capi/_pybind_state.py", "");
+    machine.file("old/onnxruntime-1.17.3.dist-info/METADATA", "");
+    machine.set("NEREID_ONNXRUNTIME", "old");
+    let error = machine.locate(&[]).unwrap_err().to_string();
+    assert!(
+        error.contains("onnxruntime 1.17.3 there carries no libonnxruntime.so; wheels from 1.19"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_folder_may_be_of_libraries_of_packages_or_an_environment() {
     let machine = Machine::new();
     let wheel = machine.wheel("venv/lib/python3.11/site-packages", "1.22.0");
