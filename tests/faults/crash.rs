@@ -1,9 +1,16 @@
 //! A model that ends its own process, in each of the ways there are, and one that only fails.
 
-use harness::faults::{await_generation, await_workers};
+use std::time::{Duration, Instant};
+
+use harness::faults::{await_generation, await_workers, workers};
 use harness::load::{echo, values_of};
 use harness::repository::Repository;
 use harness::server::Server;
+use harness::wait;
+use serde_json::json;
+
+/// Far less than any timeout.
+const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// What the model does is the request's first value; 0 is harmless.
 const MODEL: &str = "\
@@ -76,4 +83,31 @@ fn a_worker_that_dies_again_and_again_leaves_the_other_models_alone() {
         assert_eq!(values_of(&echo(&mut client, "echo", &[2.0]).expect("an answer")), [2.0]);
         await_generation(&server, &worker, worker.generation + 1);
     }
+}
+
+#[test]
+fn a_worker_that_dies_too_often_is_given_up_and_its_requests_are_refused_at_once() {
+    let repository = Repository::new();
+    repository.add_echo("fragile", 1, "parameters { key: \"faults\" value { string_value: \"true\" } }");
+    repository.add_echo("echo", 1, "");
+    let server = Server::start(repository);
+    let mut client = server.client();
+    let body = json!({
+        "parameters": {"fault": "exit:3"},
+        "inputs": [{"name": "INPUT0", "shape": [1, 1], "datatype": "FP32", "data": [1]}]
+    });
+    wait::until("the model is given up", || {
+        let response = client.post("/v2/models/fragile/infer", &body).expect("an answer");
+        assert_eq!(response.status, 503, "{}", response.text());
+        !response.error().contains("held this request")
+    });
+    assert!(workers(&server, "fragile").is_empty());
+    assert!(server.get("/v2/models/fragile/ready").status >= 400);
+    let begun = Instant::now();
+    let response = echo(&mut client, "fragile", &[1.0]).expect("an answer");
+    assert_eq!(response.status, 503, "{}", response.text());
+    assert!(response.error().contains("exited with code 3"), "{}", response.text());
+    assert!(begun.elapsed() < AT_ONCE, "it took {:?}", begun.elapsed());
+    assert_eq!(server.get("/v2/health/ready").status, 400);
+    assert_eq!(values_of(&echo(&mut client, "echo", &[2.0]).expect("an answer")), [2.0]);
 }

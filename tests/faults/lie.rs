@@ -12,7 +12,7 @@ use serde_json::json;
 const DESCRIPTORS: &[&str] =
     &["shape", "negative", "rank", "datatype", "bounds", "overflow", "segment", "elements"];
 /// Answers that fit the memory but not the model.
-const MODEL: &[&str] = &["name", "config"];
+const MODEL: &[&str] = &["name"];
 /// Messages at the wrong time, or of another incarnation.
 const MESSAGES: &[&str] = &["ticket", "batch", "generation", "duplicate", "late", "empty"];
 
@@ -35,14 +35,21 @@ pub(crate) fn command(client: &mut Client, fault: &str) -> Response {
 /// Each fault gets an error or the right answer; the other model is untouched, and the liar serves again.
 #[track_caller]
 fn assert_contained(faults: &[&str], may_succeed: bool) {
-    let server = server();
-    let honest = await_workers(&server, "honest", 1);
     for fault in faults {
+        // A server of its own: a worker that dies too often would not be started again.
+        let server = server();
+        let honest = await_workers(&server, "honest", 1);
         let mut client = server.client();
         let response = command(&mut client, &format!("lie:{fault}"));
         match response.status {
-            200 if may_succeed => assert_eq!(values_of(&response), [1.5, 2.5, 3.5], "{fault}"),
-            500 | 503 => assert!(response.error().contains("liar"), "{fault}: {}", response.text()),
+            200 if may_succeed => {
+                // Its own request it may answer with nothing.
+                let outputs = &response.json()["outputs"];
+                let fits = outputs[0]["data"] == json!([1.5, 2.5, 3.5]) || *outputs == json!([]);
+                assert!(fits, "{fault}: {}", response.text());
+            }
+            500 => assert!(!response.error().is_empty(), "{fault}: {}", response.text()),
+            503 => assert!(response.error().contains("liar"), "{fault}: {}", response.text()),
             status => panic!("{fault}: {status}: {}", response.text()),
         }
         assert_eq!(values_of(&echo(&mut client, "honest", &[4.0]).expect("an answer")), [4.0]);
@@ -50,8 +57,8 @@ fn assert_contained(faults: &[&str], may_succeed: bool) {
             let response = echo(&mut client, "liar", &[5.0]).expect("an answer");
             response.status == 200 && values_of(&response) == [5.0]
         });
+        assert_eq!(await_workers(&server, "honest", 1), honest);
     }
-    assert_eq!(await_workers(&server, "honest", 1), honest);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Every module says why it exists, and nothing tells of the machine that it was written on.
 //!
-//! A `tests.rs` needs no comment: it tests the module that it is named after.
+//! A `tests.rs` and what lies below `tests/` beside it need no comment: they test the module that they are named after.
 
 use crate::report;
 use crate::sizes::is_script;
@@ -15,10 +15,15 @@ fn every_rust_module_opens_with_a_module_comment() {
     };
     let findings: Vec<String> = rust_files()
         .into_iter()
-        .filter(|file| file.name() != "tests.rs" && !opens(file))
+        .filter(|file| !is_unit_test(file) && !opens(file))
         .map(|file| file.path)
         .collect();
     report("a module opens with `//!`: why it exists and what it deliberately does not do", &findings);
+}
+
+/// `foo/tests.rs` and its parts `foo/tests/*.rs`.
+fn is_unit_test(file: &File) -> bool {
+    file.name() == "tests.rs" || (file.path.contains("/src/") && file.path.contains("/tests/"))
 }
 
 #[test]
