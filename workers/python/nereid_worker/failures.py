@@ -15,7 +15,7 @@ class ModelError(Exception):
     """A model broke a rule of the API. Its text alone is the message: there is no place in the model to point at."""
 
 
-def describe(exception):
+def describe(exception, traceback=None):
     """`ValueError: text`, a blank line, `At:` and one line `  file(line): function` per call."""
     try:
         text = str(exception)
@@ -27,7 +27,7 @@ def describe(exception):
         return text
     lines = [f"{type(exception).__name__}: {text}"]
     frames = []
-    traceback = exception.__traceback__
+    traceback = traceback or exception.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if not code.co_filename.startswith(_PACKAGE):

@@ -45,7 +45,9 @@ impl PythonBackend {
         match fault {
             Fault::Rule(text) => text.clone(),
             Fault::Raised(error) => {
-                let described = self.host.bind(py).call_method1("describe_exception", (error.value(py),));
+                // The two come apart: in the stable ABI the exception does not always know its traceback.
+                let parts = (error.value(py), error.traceback(py));
+                let described = self.host.bind(py).call_method1("describe_exception", parts);
                 let described = described.and_then(|text| text.extract());
                 described.unwrap_or_else(|_| error.to_string())
             }

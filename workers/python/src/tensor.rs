@@ -129,17 +129,20 @@ impl Tensor {
                 "NumPy dtype is not supported. Tensor '{name}' has {found}."
             ))
         };
-        let mut array = numpy_array.clone();
-        let mut buffer = PyUntypedBuffer::get(&array).map_err(|_| unsupported())?;
+        // A scalar has no buffer that tells its shape.
+        let is_scalar = numpy_array.getattr("ndim")?.extract::<usize>()? == 0;
+        let viewed = if is_scalar { numpy_array.call_method1("reshape", (1,))? } else { numpy_array.clone() };
+        let mut buffer = PyUntypedBuffer::get(&viewed).map_err(|_| unsupported())?;
         let datatype = dtype::of_buffer(&buffer).ok_or_else(unsupported)?;
-        let shape = buffer.shape().iter().map(|dim| i64::try_from(*dim)).collect::<Result<_, _>>()?;
+        let dims = if is_scalar { &[] } else { buffer.shape() };
+        let shape = dims.iter().map(|dim| i64::try_from(*dim)).collect::<Result<_, _>>()?;
         let data = if datatype == DataType::Bytes {
-            Data::Strings { wire: strings::encode(&array)?, array: array.unbind() }
+            Data::Strings { wire: strings::encode(&numpy_array)?, array: numpy_array.unbind() }
+        } else if buffer.is_c_contiguous() {
+            Data::Array { array: numpy_array.clone().unbind(), buffer }
         } else {
-            if !buffer.is_c_contiguous() {
-                array = numpy.contiguous(&array)?;
-                buffer = PyUntypedBuffer::get(&array)?;
-            }
+            let array = numpy.contiguous(&numpy_array)?;
+            buffer = PyUntypedBuffer::get(&array)?;
             Data::Array { array: array.unbind(), buffer }
         };
         Ok(Self { name: name.unbind(), datatype, shape, data })
