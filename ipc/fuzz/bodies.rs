@@ -52,7 +52,9 @@ pub(crate) fn check_descriptor(data: &[u8]) {
         Ok(checked) => {
             let end = u128::from(checked.offset) + u128::from(checked.length);
             assert!(end <= u128::from(segment), "accepted beyond the end");
-            let elements: u128 = tensor.shape.iter().map(|&size| u128::from(size.unsigned_abs())).product();
+            // A zero may stand behind others whose product is longer than even these numbers.
+            let sizes = tensor.shape.iter().map(|&size| u128::from(size.unsigned_abs()));
+            let elements = if tensor.shape.contains(&0) { 0 } else { sizes.product() };
             assert_eq!(u128::from(checked.elements), elements);
             assert!(tensor.shape.iter().all(|&size| size >= 0));
             if let Some(size) = checked.datatype.byte_size() {
