@@ -254,8 +254,8 @@ impl Version {
         standing.failed = Some(reason.clone());
         let counts = !standing.member.passive;
         if counts && matches!(self.phase, Phase::Loading) {
+            self.refuse_all(&reason);
             self.phase = Phase::Failing { reason };
-            self.actions.push_back(Action::StopScheduler);
             self.stop_instances(now + self.stop_timeout);
         }
     }
@@ -269,8 +269,8 @@ impl Version {
             Phase::Loading => {
                 self.phase = Phase::Stopping;
                 let reason = "unloaded while it was being loaded".to_owned();
+                self.refuse_all(&reason);
                 self.actions.push_back(Action::ReportLoadFailed { reason });
-                self.actions.push_back(Action::StopScheduler);
                 self.stop_instances(deadline);
             }
             Phase::Ready => {
@@ -299,6 +299,12 @@ impl Version {
             self.phase = Phase::Stopping;
             self.stop_instances(deadline);
         }
+    }
+
+    /// Nobody will ever run what waits.
+    fn refuse_all(&mut self, reason: &str) {
+        self.actions.push_back(Action::FailFast { reason: reason.into() });
+        self.actions.push_back(Action::StopScheduler);
     }
 
     fn stop_instances(&mut self, deadline: Instant) {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::batch::{self, Verdict};
 use super::placement::{Placement, Room};
 use super::policy::{SchedulerConfig, Strategy};
-use super::queue::{Expired, Queue};
+use super::queue::{Expired, Full, Place, Queue};
 use super::tickets::{Tickets, Whereabouts};
 use super::{Action, Event, QueuedRequest, RejectReason, direct};
 use crate::ids::{BatchId, InstanceId, Ticket};
@@ -88,7 +88,7 @@ impl Scheduler {
             return;
         }
         let reason = match &self.intake {
-            Intake::Open => match self.queue.push(now, request) {
+            Intake::Open => match self.push(now, request) {
                 Ok(place) => {
                     self.tickets.insert(ticket, Whereabouts::Queued(place));
                     return;
@@ -99,6 +99,14 @@ impl Scheduler {
             Intake::Stopped => RejectReason::Stopping,
         };
         self.actions.push_back(Action::Reject { ticket, reason });
+    }
+
+    /// A queue is full only if it is still full after all that can run does.
+    fn push(&mut self, now: Instant, request: &QueuedRequest) -> Result<Place, Full> {
+        self.queue.push(now, request).or_else(|_full| {
+            self.dispatch(now);
+            self.queue.push(now, request)
+        })
     }
 
     fn cancel(&mut self, ticket: Ticket) {

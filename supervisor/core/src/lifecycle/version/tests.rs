@@ -100,7 +100,12 @@ fn one_failed_load_fails_the_version_and_stops_the_others() {
     bench.on(0, up(A));
     assert_eq!(
         bench.on(500, load_failed(B, "no such file")),
-        [Action::StopScheduler, stop(A, 10_500), stop(B, 10_500)]
+        [
+            Action::FailFast { reason: "no such file".into() },
+            Action::StopScheduler,
+            stop(A, 10_500),
+            stop(B, 10_500)
+        ]
     );
     assert_eq!(bench.on(501, stopped(B)), []);
     assert_eq!(bench.state(), "LOADING", "something of it is left");
@@ -207,7 +212,12 @@ fn an_unload_of_a_version_that_is_being_loaded_ends_the_load() {
     let reason = "unloaded while it was being loaded".to_owned();
     assert_eq!(
         bench.on(0, Event::Unload { deadline: at(5_000) }),
-        [Action::ReportLoadFailed { reason }, Action::StopScheduler, stop(A, 5_000)]
+        [
+            Action::FailFast { reason: reason.as_str().into() },
+            Action::StopScheduler,
+            Action::ReportLoadFailed { reason },
+            stop(A, 5_000)
+        ]
     );
     assert_eq!(bench.on(0, up(A)), [], "too late");
     assert_eq!(bench.on(0, stopped(A)), [Action::ReportUnloaded]);

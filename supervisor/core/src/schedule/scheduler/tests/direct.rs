@@ -36,6 +36,18 @@ fn one_more_than_the_queue_holds_is_refused() {
 }
 
 #[test]
+fn a_burst_is_not_refused_while_instances_are_free() {
+    let mut bench = Bench::direct(LevelPolicy { max_queue_size: 1, ..LevelPolicy::default() });
+    bench.0.handle(at(0), up(A));
+    bench.0.handle(at(0), up(B));
+    for ticket in 1..=4 {
+        bench.0.handle(at(0), Event::Enqueue(request(ticket)));
+    }
+    assert_eq!(bench.actions(), [run(A, 1, &[1]), run(B, 2, &[2]), reject(4, RejectReason::QueueFull)]);
+    assert_eq!(bench.0.queued(), 1);
+}
+
+#[test]
 fn a_request_that_waited_too_long_is_refused_at_its_deadline() {
     let mut bench = Bench::direct(timed(TimeoutAction::Reject));
     bench.enqueue(5, 1);
