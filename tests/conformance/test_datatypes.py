@@ -22,7 +22,8 @@ def test_every_type_comes_back_bit_for_bit(protocol, name):
 def test_every_type_with_a_json_form_comes_back_as_json(http, name):
     array = datatypes.sample(name)
     if name == "BYTES":
-        array = np.array([[b"one", b""], ["zwölf".encode(), b'"\\']], dtype=np.object_)
+        # In JSON they are text.
+        array = np.array([["one", ""], ["zwölf", '"\\']], dtype=np.object_)
     tensor = http.module.InferInput("INPUT0", list(array.shape), name)
     tensor.set_data_from_numpy(array, binary_data=False)
     output = http.module.InferRequestedOutput("OUTPUT0", binary_data=False)

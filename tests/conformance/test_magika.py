@@ -114,17 +114,6 @@ def test_requests_at_once_are_batched_and_each_gets_its_own_answer(server, sessi
     assert not wrong
 
 
-def test_the_likeliest_classes_carry_their_labels(protocol):
-    label, content = files()[0]
-    result = protocol.infer(
-        "magika", {"bytes": ("INT32", features(content))}, outputs={"target_label": {"class_count": 3}}
-    )
-    classes = [text.decode().split(":") for text in result.as_numpy("target_label").flatten()]
-    assert len(classes) == 3 and classes[0][2] == label
-    assert float(classes[0][0]) >= float(classes[1][0]) >= float(classes[2][0])
-    assert classify.labels()[int(classes[0][1])] == label
-
-
 def test_the_classify_script_names_files(server):
     ranking = classify.classify(f"http://127.0.0.1:{server.http}", (ROOT / "Cargo.toml").read_bytes())
     assert ranking[0][0] == "toml" and len(ranking) == 3

@@ -1,6 +1,6 @@
 //! Every module says why it exists, and nothing tells of the machine that it was written on.
 //!
-//! A `tests.rs` and what lies below `tests/` beside it need no comment: they test the module that they are named after.
+//! A `tests.rs`, and what lies in a crate's own `tests/`, need no comment: their names say what they test.
 
 use crate::report;
 use crate::sizes::is_script;
@@ -21,9 +21,9 @@ fn every_rust_module_opens_with_a_module_comment() {
     report("a module opens with `//!`: why it exists and what it deliberately does not do", &findings);
 }
 
-/// `foo/tests.rs` and its parts `foo/tests/*.rs`.
+/// `foo/tests.rs`, and the parts of either kind of test of one crate.
 fn is_unit_test(file: &File) -> bool {
-    file.name() == "tests.rs" || (file.path.contains("/src/") && file.path.contains("/tests/"))
+    file.name() == "tests.rs" || file.path.contains("/tests/")
 }
 
 #[test]
