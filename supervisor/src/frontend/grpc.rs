@@ -100,10 +100,7 @@ impl<U: Upstream> GrpcFrontend<U> {
 
     /// Serves connections until shutdown, then finishes the calls that are running. Dropping the future ends all
     /// connections at once.
-    pub async fn serve(self: Arc<Self>, listener: TcpListener)
-    where
-        U::Share: Unpin,
-    {
+    pub async fn serve(self: Arc<Self>, listener: TcpListener) {
         let count = self.connections.clone();
         let services = Services::new(&self);
         listen::accept(listener, self.shutdown.clone(), count, |stream, shutdown| {
@@ -144,10 +141,7 @@ impl<U: Upstream> Clone for Services<U> {
     }
 }
 
-impl<U: Upstream> Services<U>
-where
-    U::Share: Unpin,
-{
+impl<U: Upstream> Services<U> {
     fn new(frontend: &Arc<GrpcFrontend<U>>) -> Self {
         let mut inference = GrpcInferenceServiceServer::new(InferenceService::new(Arc::clone(frontend)))
             .max_decoding_message_size(MESSAGE_SIZE_MAX)
@@ -201,11 +195,7 @@ where
     }
 }
 
-async fn connection<U>(services: Services<U>, stream: TcpStream, mut shutdown: Shutdown)
-where
-    U: Upstream,
-    U::Share: Unpin,
-{
+async fn connection<U: Upstream>(services: Services<U>, stream: TcpStream, mut shutdown: Shutdown) {
     let settings = services.frontend.settings.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let call = services.clone().call(request);

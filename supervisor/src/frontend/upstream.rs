@@ -12,9 +12,6 @@ use crate::serve::{ModelView, ServerMetadata, Serving};
 
 /// What frontends ask of the server behind them. The errors carry the texts that clients see.
 pub trait Upstream: Send + Sync + 'static {
-    /// A share of the bytes in flight, given back on drop.
-    type Share: Send + 'static;
-
     /// What the server says of itself.
     fn metadata(&self) -> &ServerMetadata;
     /// False only while the server is going down.
@@ -34,14 +31,12 @@ pub trait Upstream: Send + Sync + 'static {
         version: Option<i64>,
     ) -> Result<Vec<ModelStatistics>, ServeError>;
     /// Room for that many bytes of a request that is still arriving, or a refusal.
-    fn reserve(&self, bytes: u64) -> Result<Self::Share, ServeError>;
+    fn reserve(&self, bytes: u64) -> Result<InflightBytes, ServeError>;
     /// Runs one inference. Dropping the future cancels it.
     fn infer(&self, request: InferRequest) -> impl Future<Output = Result<InferResponse, ServeError>> + Send;
 }
 
 impl Upstream for Serving {
-    type Share = InflightBytes;
-
     fn metadata(&self) -> &ServerMetadata {
         Self::metadata(self)
     }

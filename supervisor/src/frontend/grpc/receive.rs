@@ -17,6 +17,7 @@ use hyper::body::{Body, Frame, SizeHint};
 use tonic::Status;
 
 use crate::frontend::{Upstream, status};
+use crate::serve::admission::InflightBytes;
 
 /// Bytes that a message may have, packed or not.
 pub(crate) const MESSAGE_SIZE_MAX: usize = 0x7fff_ffff;
@@ -61,13 +62,13 @@ impl State {
 }
 
 /// The body of a call.
-pub(crate) struct Receiving<U: Upstream, B> {
+pub(crate) struct Receiving<U, B> {
     upstream: Arc<U>,
     body: B,
     packing: Option<Packing>,
     state: State,
-    /// Room for the message that is arriving, until the next one begins.
-    room: Vec<U::Share>,
+    /// Room for the message that is arriving.
+    room: Vec<InflightBytes>,
     ready: VecDeque<Bytes>,
 }
 
@@ -83,7 +84,6 @@ impl<U: Upstream, B> Receiving<U, B> {
 
     /// Looks at the head of a message and makes room for it.
     fn begin(&mut self, head: [u8; HEAD_SIZE]) -> Result<State, Status> {
-        self.room.clear();
         let [flag, length @ ..] = head;
         let length = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
         if length > MESSAGE_SIZE_MAX {
@@ -193,7 +193,6 @@ fn too_large(length: usize) -> Status {
 impl<U, B> Body for Receiving<U, B>
 where
     U: Upstream,
-    U::Share: Unpin,
     B: Body<Data = Bytes> + Unpin,
     B::Error: Into<tonic::codegen::StdError>,
 {
@@ -209,6 +208,10 @@ where
             if let Some(piece) = this.ready.pop_front() {
                 return Poll::Ready(Some(Ok(Frame::data(piece))));
             }
+            if matches!(this.state, State::Head { filled: 0, .. }) {
+                // Whoever asks on has taken the message over.
+                this.room.clear();
+            }
             let frame = match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
                 None => return Poll::Ready(None),
                 Some(Err(error)) => return Poll::Ready(Some(Err(Status::from_error(error.into())))),
@@ -216,7 +219,6 @@ where
             };
             match frame.into_data() {
                 Ok(data) if this.is_one_small_message(&data) => {
-                    this.room.clear();
                     return Poll::Ready(Some(Ok(Frame::data(data))));
                 }
                 Ok(data) => {

@@ -59,7 +59,7 @@ enum Pending {
 
 /// The responses of one call. Dropping it cancels the call's requests.
 #[derive(Debug)]
-pub struct Responses {
+pub(super) struct Responses {
     pending: mpsc::Receiver<Pending>,
     current: Option<Pending>,
     strict: bool,

@@ -16,6 +16,7 @@ use hyper::body::{Body, Frame, SizeHint};
 use nereid_core::error::ServeError;
 
 use crate::frontend::Upstream;
+use crate::serve::admission::InflightBytes;
 
 /// No body may have more bytes than a signed 32-bit number counts.
 pub(crate) const BODY_SIZE_MAX: u64 = 0x7fff_ffff;
@@ -25,7 +26,8 @@ pub(crate) const SMALL_CHUNKS_MAX: u32 = 65_536;
 const SMALL_CHUNK: usize = 512;
 /// Pieces up to here are joined with their neighbours.
 const JOINED_PIECE: usize = 4096;
-/// Bodies up to here are read without asking whether there is room: the number of connections bounds them.
+/// Bodies of unknown length are read up to here without asking whether there is room: the number of connections bounds
+/// them.
 const UNRESERVED: u64 = 64 * 1024;
 /// Steps in which room is asked for when the length is not known.
 const RESERVE_STEP: u64 = 1024 * 1024;
@@ -38,6 +40,8 @@ pub(crate) struct Received {
     pieces: Vec<Bytes>,
     tail: BytesMut,
     length: usize,
+    /// The room that a body of known length takes.
+    pub(crate) room: Option<InflightBytes>,
 }
 
 impl Received {
@@ -130,10 +134,10 @@ where
     if let Some(length) = length.filter(|&length| length > BODY_SIZE_MAX) {
         return Err(ReadError::Refused(out_of_range(length)));
     }
-    let mut room = Room { upstream, shares: Vec::new(), reserved: UNRESERVED };
+    let mut room = Room { upstream, shares: Vec::new(), reserved: 0 };
     let mut keep = length.is_none_or(|length| length <= keep_max);
     let mut refusal = None;
-    if keep && let Err(error) = room.grow_to(length.unwrap_or(0)) {
+    if keep && let Err(error) = room.start(length) {
         (keep, refusal) = (false, Some(error));
     }
     let mut received = Received::default();
@@ -168,6 +172,9 @@ where
         Some(error) => Err(ReadError::Refused(error)),
         None if keep => {
             received.flush();
+            if length.is_some() {
+                received.room = room.shares.pop();
+            }
             Ok(Read::Kept(received))
         }
         None => Ok(Read::Dropped(total)),
@@ -177,11 +184,22 @@ where
 /// The room that a body has been given so far.
 struct Room<'a, U: Upstream> {
     upstream: &'a U,
-    shares: Vec<U::Share>,
+    shares: Vec<InflightBytes>,
     reserved: u64,
 }
 
 impl<U: Upstream> Room<'_, U> {
+    fn start(&mut self, length: Option<u64>) -> Result<(), ServeError> {
+        match length {
+            Some(length) => {
+                self.shares.push(self.upstream.reserve(length)?);
+                self.reserved = length;
+            }
+            None => self.reserved = UNRESERVED,
+        }
+        Ok(())
+    }
+
     fn grow_to(&mut self, bytes: u64) -> Result<(), ServeError> {
         if bytes > self.reserved {
             let more = (bytes - self.reserved).max(RESERVE_STEP);

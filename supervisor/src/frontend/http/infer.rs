@@ -133,10 +133,12 @@ async fn run<U: Upstream>(
         Read::Kept(body) => body,
         Read::Dropped(size) => return Err(headers.too_large(size, size_max)),
     };
-    let body = unpack(encoding, body, size_max).await?;
+    let mut body = unpack(encoding, body, size_max).await?;
+    let room = body.room.take();
     let json_length = json_length(headers.json_length, body.len())?;
     let Decoded { mut request, outputs } = decode(&*model, path.name, body, json_length, size_max).await?;
     request.version = version;
+    request.reserved = room;
     if let Some(pattern) = &frontend.settings.forward {
         let all = headers.map.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
         pattern.forward(all, &mut request.parameters)?;

@@ -48,7 +48,7 @@ fn write_model(out: &mut Vec<u8>, model: &ModelStatistics) {
     counter(out, "inference_count", model.inference_count);
     counter(out, "execution_count", model.execution_count);
     key(out, false, "inference_stats");
-    write_inference(out, &model.inference_stats.clone().unwrap_or_default());
+    write_inference(out, &model.inference_stats.unwrap_or_default());
     key(out, false, "response_stats");
     out.push(b'{');
     for (index, (name, response)) in model.response_stats.iter().enumerate() {

@@ -66,10 +66,6 @@ impl<'a> Scanner<'a> {
         Self { text, at: 0 }
     }
 
-    pub(crate) const fn offset(&self) -> usize {
-        self.at
-    }
-
     /// The text between two offsets.
     pub(crate) fn between(&self, start: usize, end: usize) -> &'a [u8] {
         self.text.get(start..end).unwrap_or_default()

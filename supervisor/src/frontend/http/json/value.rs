@@ -9,7 +9,9 @@ use std::borrow::Cow;
 use nereid_core::error::ServeError;
 
 use super::number;
-use super::scan::{Scanner, SyntaxError};
+use super::scan::Scanner;
+#[cfg(test)]
+use super::scan::SyntaxError;
 
 /// One value of a checked document.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +40,7 @@ impl<'a> Value<'a> {
     }
 
     /// Checks a whole document.
+    #[cfg(test)]
     pub(crate) fn parse(text: &'a [u8]) -> Result<Self, SyntaxError> {
         let mut scanner = Scanner::new(text);
         scanner.begin()?;
