@@ -26,7 +26,7 @@ mod lies;
 use crate::{config::check, ffi};
 use command::Command;
 use nereid_worker::{
-    Batch, DataType, ModelContext, Pause, Request, Value, WorkerError, elements,
+    Batch, DataType, Level, ModelContext, Pause, Request, Value, WorkerError, elements,
     proto::worker::{NeedSegment, Response, execution_to_supervisor::Message},
 };
 use std::{
@@ -55,7 +55,7 @@ pub(crate) struct Faults {
 #[derive(Debug)]
 pub(crate) struct Commanded {
     index: usize,
-    command: Result<Command, WorkerError>,
+    text: String,
 }
 
 impl Faults {
@@ -73,7 +73,7 @@ impl Faults {
             return None;
         }
         let commands = batch.requests().iter().map(|request| self.command_of(request)).enumerate();
-        commands.filter_map(|(index, text)| Some(Commanded { index, command: text?.parse() })).next()
+        commands.filter_map(|(index, text)| Some(Commanded { index, text: text? })).next()
     }
 
     fn command_of(&self, request: &Request) -> Option<String> {
@@ -105,8 +105,10 @@ impl Faults {
         batch: &mut Batch<'_>,
         answer: impl FnOnce(&mut Batch<'_>),
     ) {
-        let Commanded { index, command } = commanded;
-        let done = match command {
+        let Commanded { index, text } = commanded;
+        // The last that is heard of some of them.
+        batch.logger().log(Level::Warning, format!("a request commands a fault: {text}"));
+        let done = match text.parse() {
             Ok(Command::Silence) => {
                 answer_others(batch, index);
                 return;

@@ -116,6 +116,8 @@ fn a_hanging_worker_ends_only_by_force() {
     for fault in ["spin", "sleep", "close"] {
         let (mut process, mut rig) = loaded();
         let _sent = rig.send(vec![Ask::new().texts("X", &[1], &[fault])], Layout::Adjacent);
+        // It has begun: an idle worker would go with its supervisor.
+        assert!(rig.log_line().message.contains("commands a fault"));
         drop(rig);
         assert_eq!(process.wait_timeout(Duration::from_millis(100)).unwrap(), None, "{fault}");
         drop(process);

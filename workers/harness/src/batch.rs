@@ -6,9 +6,9 @@
 
 mod answer;
 mod raw;
+mod send;
 
 use crate::{
-    end::End,
     error::WorkerError,
     log::Logger,
     request::Request,
@@ -18,9 +18,7 @@ use crate::{
 };
 use answer::{Answer, Clock};
 use nereid_ipc::{DataType, elements};
-use nereid_proto::worker::{
-    Executed, Parameter, Response, Tensor, execution_to_supervisor::Message, parameter::Value,
-};
+use nereid_proto::worker::{Parameter, Tensor, parameter::Value};
 pub use raw::Raw;
 use std::time::{Duration, Instant};
 
@@ -262,35 +260,12 @@ impl<'b> Batch<'b> {
                 self.buffers.swap_remove(place).commit();
             }
         }
-        self.session.within(|session| session.answer(Message::Response(response)))?;
-        Ok(())
+        self.send_response(response)
     }
 
     /// For tests of what the supervisor makes of a worker that lies; a backend has no use for it. Nothing is checked.
     pub fn raw(&mut self) -> Raw<'_, 'b> {
         Raw { batch: self }
-    }
-
-    /// Sends all answers that are left. The vectors come back empty, to be used again.
-    pub(crate) fn finish(mut self, mut responses: Vec<Response>) -> Result<Vec<Response>, End> {
-        responses.extend(self.answers.drain(..).filter_map(Answer::into_last));
-        for buffer in self.buffers.drain(..) {
-            let slot = buffer.slot();
-            let mut sent = responses.iter().flat_map(|response| &response.outputs);
-            if !self.discarded || sent.any(|output| output.slot == slot) {
-                buffer.commit();
-            }
-        }
-        let executed = Executed { batch: self.number, responses, timing: Some(self.clock.stop()) };
-        self.session.end();
-        if let Some(end) = self.session.ended() {
-            return Err(end.clone());
-        }
-        let Some(Message::Executed(mut executed)) = self.session.answer(Message::Executed(executed))? else {
-            return Ok(Vec::new());
-        };
-        executed.responses.clear();
-        Ok(executed.responses)
     }
 }
 

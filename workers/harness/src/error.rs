@@ -2,6 +2,7 @@
 //!
 //! Deliberately not here: errors of the sockets. Those end the worker and are never a request's answer.
 
+use crate::text::cut;
 use nereid_proto::worker::{ErrorCode, Failure};
 
 /// A failure of a load, a readiness check or a request, as the client or the operator will see it.
@@ -43,6 +44,6 @@ impl WorkerError {
 
 impl From<WorkerError> for Failure {
     fn from(error: WorkerError) -> Self {
-        Self { code: error.code.into(), message: error.message }
+        Self { code: error.code.into(), message: cut(error.message) }
     }
 }

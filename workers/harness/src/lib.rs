@@ -55,6 +55,7 @@ mod serve;
 mod session;
 mod startup;
 mod tensors;
+mod text;
 mod waiting;
 mod watch;
 

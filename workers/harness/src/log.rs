@@ -3,6 +3,7 @@
 //! What a model prints goes to stdout or stderr, which the supervisor reads too, but without a level. Deliberately not
 //! here: filtering and formats. The supervisor knows what the operator wants to see.
 
+use crate::text::cut;
 use nereid_ipc::{Channel, IpcError};
 use nereid_proto::worker::{ControlToSupervisor, Log, control_to_supervisor::Message};
 use std::{
@@ -12,9 +13,6 @@ use std::{
 };
 
 pub use nereid_proto::worker::log::Level;
-
-/// The longest message; the rest of a longer one is cut off.
-pub(crate) const MESSAGE_BYTES_MAX: usize = 16 * 1024;
 
 /// Sends log lines from any thread. Clones share one lock, which is held while a line is sent and never else.
 #[derive(Clone, Debug)]
@@ -42,22 +40,13 @@ impl Logger {
 
     /// Sends one line that belongs to another place in some source, such as a model's.
     pub fn log_at(&self, level: Level, message: impl Into<String>, file: &str, line: u32) {
-        let mut message = message.into();
-        cut(&mut message);
+        let message = cut(message.into());
         let log = Log { level: level.into(), message, file: file.to_owned(), line };
         let frame = ControlToSupervisor { generation: self.generation, message: Some(Message::Log(log)) };
         let mut control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
         // A lost line is no reason to fail; the loop notices by itself when the supervisor has gone.
         let _sent = control.send(&frame, None);
     }
-}
-
-fn cut(message: &mut String) {
-    let mut end = message.len().min(MESSAGE_BYTES_MAX);
-    while !message.is_char_boundary(end) {
-        end -= 1;
-    }
-    message.truncate(end);
 }
 
 #[cfg(test)]

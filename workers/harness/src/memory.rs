@@ -51,6 +51,12 @@ impl Memory {
         slots.iter().try_for_each(|&slot| self.outputs.release(slot)).map_err(end)
     }
 
+    /// Takes back a slot of which the supervisor was not told after all. Several outputs may share it.
+    pub(crate) fn take_back(&self, slot: u64) {
+        // The first of several does it; the others find it gone.
+        let _taken = self.outputs.release(slot);
+    }
+
     pub(crate) fn refuse(&mut self, refused: SegmentRefused) {
         self.question.answer = Some(refused);
     }

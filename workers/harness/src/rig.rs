@@ -174,6 +174,16 @@ impl Rig {
         }
     }
 
+    /// Waits for a log line, which also tells how far the worker has come.
+    pub fn log_line(&mut self) -> Log {
+        wait(&self.control);
+        let frame: ControlToSupervisor = self.control.recv().expect("the worker logs").message;
+        match frame.message {
+            Some(control_to_supervisor::Message::Log(log)) => log,
+            other => panic!("not a log line: {other:?}"),
+        }
+    }
+
     /// Asks the backend about its model.
     pub fn describe(&mut self, model: Model) -> control_to_supervisor::Message {
         self.order(control_to_worker::Message::Describe(Describe { model: Some(model) }));

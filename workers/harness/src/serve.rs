@@ -11,6 +11,7 @@ use crate::{
     request::Request,
     session::{Session, Work},
     startup::About,
+    text::cut,
     watch::Watch,
 };
 use nereid_proto::worker::{
@@ -135,7 +136,7 @@ impl<B: Backend> Server<B> {
         let mut readiness = Readiness { nonce, ready: ready.is_ok(), ..Readiness::default() };
         if let Err(error) = ready {
             readiness.set_code(error.code);
-            readiness.message = error.message;
+            readiness.message = cut(error.message);
         }
         Ok(control_to_supervisor::Message::Readiness(readiness))
     }
@@ -149,7 +150,9 @@ impl<B: Backend> Server<B> {
             requests.push(Request::new(request, &session.memory)?);
         }
         let mut batch = Batch::new(session, execute.batch, requests, logger);
-        panics::catch("execute", || backend.execute(&mut batch)).map_err(End::Panicked)?;
+        if !batch.requests().is_empty() {
+            panics::catch("execute", || backend.execute(&mut batch)).map_err(End::Panicked)?;
+        }
         self.responses = batch.finish(std::mem::take(&mut self.responses))?;
         self.requests.clear();
         Ok(())

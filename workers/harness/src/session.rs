@@ -10,9 +10,10 @@ use crate::{
     error::WorkerError,
     memory::Memory,
     progress::Progress,
+    text::cut,
     waiting::{Arrival, Waiter},
 };
-use nereid_ipc::{Channel, Received, envelope::Envelope};
+use nereid_ipc::{Channel, IpcError, Received, envelope::Envelope};
 use nereid_proto::worker::{
     ControlToSupervisor, ControlToWorker, Execute, ExecutionToSupervisor, ExecutionToWorker, LastWords,
     add_segment::Direction, control_to_supervisor, control_to_worker, execution_to_supervisor,
@@ -35,6 +36,14 @@ pub(crate) enum Work {
     /// Boxed, since a model's configuration is large and batches pass through here, too.
     Order(Box<control_to_worker::Message>),
     Batch(Execute),
+}
+
+/// An answer after it was sent, or was found to be larger than the supervisor takes.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    /// Otherwise nothing was sent.
+    pub(crate) fits: bool,
+    pub(crate) message: Option<execution_to_supervisor::Message>,
 }
 
 /// Both sockets and all that was received over them.
@@ -214,27 +223,27 @@ impl Session {
 
     pub(crate) fn tell(&mut self, message: control_to_supervisor::Message) -> Result<(), End> {
         let frame = ControlToSupervisor { generation: self.generation, message: Some(message) };
-        self.waiter.send(&mut self.control, &frame)
+        Ok(self.waiter.send(&mut self.control, &frame)?)
     }
 
-    /// Sends an answer and gives the message back, so that its vectors can be used again.
-    pub(crate) fn answer(
-        &mut self,
-        message: execution_to_supervisor::Message,
-    ) -> Result<Option<execution_to_supervisor::Message>, End> {
+    /// Sends an answer and gives it back, so that its vectors can be used again.
+    pub(crate) fn answer(&mut self, message: execution_to_supervisor::Message) -> Result<Sent, End> {
         let frame = ExecutionToSupervisor { generation: self.generation, message: Some(message) };
-        self.waiter.send(&mut self.execution, &frame)?;
-        Ok(frame.message)
+        match self.waiter.send(&mut self.execution, &frame) {
+            Ok(()) => Ok(Sent { fits: true, message: frame.message }),
+            Err(IpcError::TooLarge { .. }) => Ok(Sent { fits: false, message: frame.message }),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Sends whatever it is: the way for tests of what the supervisor makes of a lie.
     pub(crate) fn send_raw(&mut self, frame: &ExecutionToSupervisor) -> Result<(), End> {
-        self.waiter.send(&mut self.execution, frame)
+        Ok(self.waiter.send(&mut self.execution, frame)?)
     }
 
     /// The cause for the crash report. Nothing is waited for: the exit may not depend on a supervisor that reads.
     pub(crate) fn say_last_words(&mut self, message: String) {
-        let message = control_to_supervisor::Message::LastWords(LastWords { message });
+        let message = control_to_supervisor::Message::LastWords(LastWords { message: cut(message) });
         let frame = ControlToSupervisor { generation: self.generation, message: Some(message) };
         // The exit code still tells the kind of the failure.
         let _sent = self.control.try_send(&frame, None);

@@ -50,12 +50,16 @@ impl Waiter {
     }
 
     /// Sends at once if the socket has room, so that the hook costs nothing in the ordinary case.
-    pub(crate) fn send<M: prost::Message + Sync>(self, channel: &mut Channel, frame: &M) -> Result<(), End> {
+    pub(crate) fn send<M: prost::Message + Sync>(
+        self,
+        channel: &mut Channel,
+        frame: &M,
+    ) -> Result<(), IpcError> {
         let mut sent = channel.try_send(frame, None);
         if matches!(sent, Err(IpcError::Full)) {
             (self.hook)(&mut || sent = channel.send(frame, None));
         }
-        Ok(sent?)
+        sent
     }
 }
 

@@ -1,4 +1,4 @@
-use super::{Level, Logger, MESSAGE_BYTES_MAX, cut};
+use super::{Level, Logger};
 use nereid_ipc::Channel;
 use nereid_proto::worker::{ControlToSupervisor, control_to_supervisor::Message};
 
@@ -12,14 +12,6 @@ fn a_line_arrives_with_its_level_and_place() {
     let Some(Message::Log(log)) = frame.message else { panic!("{frame:?}") };
     assert_eq!((log.level(), log.message.as_str()), (Level::Warning, "careful"));
     assert!(log.file.ends_with("log/tests.rs") && log.line > 0, "{log:?}");
-}
-
-#[test]
-fn a_long_line_is_cut_at_a_character() {
-    let mut message = "é".repeat(MESSAGE_BYTES_MAX);
-    message.insert(0, 'x');
-    cut(&mut message);
-    assert_eq!(message.len(), MESSAGE_BYTES_MAX - 1);
 }
 
 #[test]

@@ -247,3 +247,76 @@ fn batches_are_executed_in_the_order_in_which_they_came() {
     }
     assert_eq!(seen.load(Ordering::Relaxed), 20);
 }
+
+#[test]
+fn a_batch_without_requests_does_not_trouble_the_backend() {
+    let mut rig = Scripted::executing(|_| panic!("there is nothing to do")).loaded();
+    assert!(rig.execute(vec![]).answers.is_empty());
+    assert_eq!(rig.ping(1).batches_ended, 1);
+}
+
+#[test]
+fn an_endless_error_text_is_cut() {
+    let mut rig =
+        Scripted::executing(|batch| batch.respond_error(0, WorkerError::internal("x".repeat(1 << 20))))
+            .loaded();
+    assert_eq!(rig.execute(vec![Ask::new()]).only(0).error().len(), 16 * 1024);
+}
+
+/// A parameter that fills half of the largest frame.
+fn half() -> Value {
+    Value::StringValue("x".repeat(600_000))
+}
+
+#[test]
+fn answers_that_together_are_too_large_are_sent_apart() {
+    let mut rig = Scripted::executing(|batch| {
+        super::mirror(batch);
+        for index in [0, 1, 3] {
+            batch.set_parameter(index, "half", half()).unwrap();
+        }
+    })
+    .loaded();
+    // The first two have no outputs, so they need not stay with the others.
+    let outcome = rig.execute(vec![Ask::new(), Ask::new(), numbers(&[1]), numbers(&[2])]);
+    assert_eq!(outcome.only(2).output("A").int32(), [1]);
+    assert_eq!(outcome.only(3).output("A").int32(), [2]);
+    assert!((0..4).all(|index| outcome.only(index).error.is_none()));
+}
+
+#[test]
+fn answers_that_are_still_too_large_become_errors_and_their_memory_comes_back() {
+    let mut rig = Scripted::executing(|batch| {
+        batch.joined_output("OUT", DataType::Int32, &[2]).unwrap().fill(1);
+        batch.output(0, "LARGE", DataType::Uint8, &[700_000]).unwrap().fill(1);
+        for index in [0, 1] {
+            batch.set_parameter(index, "half", half()).unwrap();
+        }
+    })
+    .loaded();
+    for _ in 0..3 {
+        let outcome = rig.execute(vec![numbers(&[1]), numbers(&[2])]);
+        for index in [0, 1] {
+            assert!(outcome.only(index).error().contains("more than 1048576 bytes to describe"));
+        }
+    }
+    assert_eq!(rig.needs.len(), 1);
+}
+
+#[test]
+fn a_single_response_that_is_too_large_becomes_an_error() {
+    let mut rig = Scripted::executing(|batch| {
+        for last in [false, true] {
+            batch.set_parameter(0, "one", half()).unwrap();
+            batch.set_parameter(0, "two", half()).unwrap();
+            batch.output(0, "OUT", DataType::Uint8, &[700_000]).unwrap().fill(1);
+            let told = batch.respond_now(0, last).unwrap_err();
+            assert!(told.message.contains("to describe"), "{told}");
+        }
+    })
+    .loaded();
+    let outcome = rig.execute(vec![Ask::new()]);
+    let all: Vec<_> = outcome.all(0).iter().map(|one| (one.error.is_some(), one.last)).collect();
+    assert_eq!(all, [(true, false), (true, true)]);
+    assert_eq!(rig.needs.len(), 1);
+}
