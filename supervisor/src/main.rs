@@ -35,6 +35,17 @@ fn serve(options: Options) -> Exit {
     exit.unwrap_or_else(|error| fail(&format!("error: creating server: {error}")))
 }
 
+/// One thread up to this many processors: measured on two, a second thread costs a third more for each request,
+/// since a request then hops between threads several times.
+const SINGLE_THREAD_CPUS_MAX: usize = 2;
+
+fn runtime_builder() -> tokio::runtime::Builder {
+    match std::thread::available_parallelism() {
+        Ok(cpus) if cpus.get() > SINGLE_THREAD_CPUS_MAX => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
+    }
+}
+
 fn fail(message: &str) -> Exit {
     // Nowhere else to say it.
     let _ = writeln!(std::io::stderr(), "{message}");

@@ -111,7 +111,7 @@ async fn until_stopped(
 
 fn environment(options: &Options, registry: Arc<Registry>) -> Result<Environment, StartError> {
     let own = std::env::current_exe().map_err(StartError::Program)?;
-    let own_directory = own.parent().unwrap_or(Path::new("/"));
+    let own_directory = own.parent().unwrap_or_else(|| Path::new("/"));
     Ok(Environment {
         programs: programs(&options.workers, own_directory),
         registry,
@@ -125,7 +125,9 @@ fn environment(options: &Options, registry: Arc<Registry>) -> Result<Environment
 }
 
 fn programs(options: &WorkerOptions, own_directory: &Path) -> Programs {
-    let directory = options.directory.clone().unwrap_or_else(|| own_directory.to_owned());
+    // Workers start in their models' directories, so no path may depend on ours.
+    let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    let directory = options.directory.as_ref().map_or_else(|| own_directory.to_owned(), absolute);
     // Beside an installed server, or where the sources are built.
     let packages = [
         directory.join("python"),
@@ -137,8 +139,13 @@ fn programs(options: &WorkerOptions, own_directory: &Path) -> Programs {
     Programs {
         python_package: python_package.canonicalize().unwrap_or_else(|_| python_package.clone()),
         python_extension: directory.join(PYTHON_EXTENSION),
-        python: options.python.clone().unwrap_or_else(|| "python3".into()),
-        onnxruntime: options.onnxruntime.clone(),
+        python: match &options.python {
+            // A bare name is looked up in PATH.
+            Some(path) if path.components().count() > 1 => absolute(path),
+            Some(name) => name.clone(),
+            None => "python3".into(),
+        },
+        onnxruntime: options.onnxruntime.as_ref().map(absolute),
         directory,
     }
 }

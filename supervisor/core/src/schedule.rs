@@ -14,13 +14,14 @@
 //!
 //! The parts are one file each: [`policy`] is the configuration; `queue` holds those who wait and knows nothing of
 //! batches; `batch` and `direct` look at the queue's order and say how many of its first requests to take; `placement`
-//! knows which instance has room. `scheduler` connects them and is the only one that knows all.
+//! knows which instance has room, and [`pipeline`] how many batches make it full. `scheduler` connects them and is the only one that knows all.
 //!
 //! Sequence batching and ordered responses are deliberately not here yet. A sequence batcher will be one more way to
 //! choose from the queue with a say in the placement; ordering concerns responses, which the scheduler never sees.
 
 mod batch;
 mod direct;
+pub mod pipeline;
 mod placement;
 pub mod policy;
 mod queue;

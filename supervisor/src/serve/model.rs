@@ -12,6 +12,7 @@ use std::task::{Context, Poll};
 
 use nereid_core::ids::{BatchId, Generation, InstanceId, Ticket};
 use nereid_core::machine::Machine;
+use nereid_core::schedule::pipeline::Pipeline;
 use nereid_core::schedule::{Action, Event, QueuedRequest, RejectReason, Scheduler};
 use nereid_core::time::Duration;
 use tokio::sync::mpsc;
@@ -62,6 +63,10 @@ pub struct Model {
     pub(super) self_sender: mpsc::WeakSender<Message>,
     /// By instance number.
     pub(super) connections: Vec<Option<Box<Connection>>>,
+    /// By instance number: how many batches its worker may hold.
+    pipelines: Vec<Pipeline>,
+    /// By instance number: it takes no more work.
+    draining: Vec<bool>,
     pub(super) pending: IdMap<Ticket, Box<Pending>>,
     pub(super) in_flight: IdMap<BatchId, InFlight>,
     stopping: bool,
@@ -83,6 +88,8 @@ impl Model {
             inbox,
             self_sender,
             connections: (0..instances).map(|_| None).collect(),
+            pipelines: vec![Pipeline::default(); instances],
+            draining: vec![false; instances],
             pending: IdMap::default(),
             in_flight: IdMap::default(),
             stopping: false,
@@ -176,12 +183,16 @@ impl Model {
             Message::InstanceUp(connection) => {
                 let instance = connection.instance;
                 self.connections[instance.0 as usize] = Some(connection);
-                self.scheduler.handle(now, Event::InstanceUp { instance, slots: 1 });
+                let pipeline = Pipeline::default();
+                self.pipelines[instance.0 as usize] = pipeline;
+                self.draining[instance.0 as usize] = false;
+                self.scheduler.handle(now, Event::InstanceUp { instance, slots: pipeline.depth() });
             }
             Message::InstanceDown { instance, generation, cause } => {
                 self.instance_down(instance, generation, &cause);
             }
             Message::InstanceDraining { instance, .. } => {
+                self.draining[instance.0 as usize] = true;
                 self.scheduler.handle(now, Event::InstanceDraining { instance });
             }
             Message::Unavailable(reason) => self.scheduler.handle(now, Event::Unavailable { reason }),
@@ -223,6 +234,20 @@ impl Model {
             }
         }
         self.shared.queued.store(self.scheduler.queued(), Ordering::Relaxed);
+    }
+
+    /// A batch is done, and took the worker that long.
+    pub(super) fn finished(&mut self, instance: InstanceId, batch: BatchId, worked: Duration) {
+        let now = clock::now();
+        let index = instance.0 as usize;
+        self.scheduler.handle(now, Event::Finished { instance, batch });
+        // A worker that is going must not be taken for one that came.
+        if self.connections[index].is_some()
+            && !self.draining[index]
+            && let Some(slots) = self.pipelines[index].observe(worked)
+        {
+            self.scheduler.handle(now, Event::InstanceUp { instance, slots });
+        }
     }
 
     fn cancel_running(&mut self, ticket: Ticket, instance: InstanceId) {

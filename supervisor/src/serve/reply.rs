@@ -11,8 +11,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use nereid_core::error::{ErrorKind, ServeError};
 use nereid_core::ids::{BatchId, InstanceId, Ticket};
-use nereid_core::machine::Machine;
-use nereid_core::schedule::{Event, RejectReason};
+use nereid_core::schedule::RejectReason;
 use nereid_core::stats::{ComputeTime, FailureReason};
 use nereid_ipc::arena::OutputView;
 use nereid_proto::inference::DataType;
@@ -49,7 +48,7 @@ pub(super) fn executed(model: &mut Model, instance: usize, executed: Executed) -
             finish(&model.shared, *pending, times);
         }
     }
-    model.scheduler.handle(clock::now(), Event::Finished { instance, batch });
+    model.finished(instance, batch, times.input + times.infer + times.output);
     Ok(())
 }
 
