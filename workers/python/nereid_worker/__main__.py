@@ -37,7 +37,10 @@ def prepare_forks(extension):
         return status.st_dev, status.st_ino
 
     # Taken now: the extension may duplicate the fds, and a duplicate is known by being the same socket.
-    sockets = {identity(CONTROL_FD), identity(EXECUTION_FD)}
+    try:
+        sockets = {identity(CONTROL_FD), identity(EXECUTION_FD)}
+    except OSError:
+        return  # Started by hand. The extension says so.
 
     def leave_sockets():
         null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)

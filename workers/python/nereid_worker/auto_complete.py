@@ -90,9 +90,7 @@ class ModelConfig:
         label = f"{kind} '{tensor['name']}'" if "name" in tensor else kind
         if any(key not in allowed for key in tensor):
             names = [f"'{name}'" for name in allowed]
-            raise ValueError(
-                f"{label} {place} contains property other than {', '.join(names[:-1])} and {names[-1]}."
-            )
+            raise ValueError(f"{label} {place} contains property other than {', '.join(names[:-1])} and {names[-1]}.")
         for key in _TENSOR_PROPERTIES:
             if key not in tensor:
                 raise ValueError(f"{label} {place} is missing '{key}' property.")

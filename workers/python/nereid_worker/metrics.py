@@ -43,7 +43,7 @@ class MetricFamily:
         self._metrics = {}
         _say_once(self._name)
 
-    def Metric(self, labels=None, buckets=None):  # noqa: N802  The name is the API's.
+    def Metric(self, labels=None, buckets=None):
         """The metric of these labels. A histogram needs its ascending bucket bounds."""
         if labels is not None and not isinstance(labels, dict):
             raise _native.TritonModelException("Failed to create metric. Labels must be a dictionary.")

@@ -51,9 +51,7 @@ def _import_package(version, version_directory):
     """Makes the version directory a package, so that `from . import helper` and pickled class names work."""
     init = os.path.join(version_directory, "__init__.py")
     if os.path.isfile(init):
-        spec = importlib.util.spec_from_file_location(
-            version, init, submodule_search_locations=[version_directory]
-        )
+        spec = importlib.util.spec_from_file_location(version, init, submodule_search_locations=[version_directory])
     else:
         spec = importlib.machinery.ModuleSpec(version, None, is_package=True)
         spec.submodule_search_locations = [version_directory]

@@ -30,7 +30,8 @@ def load():
         )
     if sys.version_info < (3, 11):
         raise ImportError(
-            f"{sys.executable} is Python {sys.version_info[0]}.{sys.version_info[1]}; the worker needs CPython 3.11 or newer"
+            f"{sys.executable} is Python {sys.version_info[0]}.{sys.version_info[1]}; "
+            "the worker needs CPython 3.11 or newer"
         )
     loader = importlib.machinery.ExtensionFileLoader(MODULE, path)
     spec = importlib.util.spec_from_file_location(MODULE, path, loader=loader)

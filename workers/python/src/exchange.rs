@@ -14,7 +14,7 @@ use pyo3::{prelude::*, types::PyTuple};
 use std::{
     collections::VecDeque,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Responses of other threads that may wait for the executing one.
@@ -153,6 +153,7 @@ impl Exchange {
         batch: &mut Batch<'_>,
         done: impl Fn() -> PyResult<bool>,
     ) -> PyResult<()> {
+        let mut looked = Instant::now();
         loop {
             self.deliver(py, batch)?;
             if done()? {
@@ -163,7 +164,10 @@ impl Exchange {
                 waited.unwrap_or_else(PoisonError::into_inner).0.rung = false;
             });
             py.check_signals()?;
-            self.look_for_cancels(batch);
+            if looked.elapsed() >= CANCEL_PERIOD {
+                self.look_for_cancels(batch);
+                looked = Instant::now();
+            }
         }
     }
 

@@ -175,21 +175,17 @@ impl PythonBackend {
     /// Looks what the model keeps of the inputs, and sees to it that it stays what it is.
     fn settle(&mut self, batch: &Batch<'_>, loans: Loans) {
         let mut kept = loans.copied.iter().filter(|token| Arc::strong_count(token) > 1).count();
-        for lent in loans.lent {
-            if Arc::strong_count(&lent) == 1 {
-                continue;
-            }
-            kept += 1;
-            if let Err(error) = self.aside.set_apart(lent) {
-                batch.logger().log(
-                    Level::Error,
-                    format!(
-                        "model instance '{}' keeps an input array, and its memory could not be set apart ({error}): \
-                         the array may change with a later request",
-                        self.instance_name
-                    ),
-                );
-            }
+        let held: Vec<_> = loans.lent.into_iter().filter(|lent| Arc::strong_count(lent) > 1).collect();
+        kept += held.len();
+        if let Err(error) = self.aside.set_apart(held) {
+            batch.logger().log(
+                Level::Error,
+                format!(
+                    "model instance '{}' keeps an input array, and its memory could not be set apart ({error}): the \
+                     array may change with a later request",
+                    self.instance_name
+                ),
+            );
         }
         self.retention.batch_ended(kept);
         if kept > 0 && !self.told_retention {

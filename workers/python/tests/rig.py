@@ -102,7 +102,9 @@ class Worker:
         actions = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
         actions += [(os.POSIX_SPAWN_DUP2, end, fd) for fd, end in zip((3, 4), ends)]
         write = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-        actions += [(os.POSIX_SPAWN_OPEN, fd, str(path), write, 0o600) for fd, path in ((1, self.stdout), (2, self.stderr))]
+        actions += [
+            (os.POSIX_SPAWN_OPEN, fd, str(path), write, 0o600) for fd, path in ((1, self.stdout), (2, self.stderr))
+        ]
         folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         environment = {**os.environ, "NEREID_GENERATION": str(GENERATION), "PYTHONPATH": folder, **env}
         self.pid = os.posix_spawn(

@@ -92,7 +92,9 @@ def test_floats_strings_scalars_and_empty_tensors_pass_unchanged(start):
 
 
 def test_arrays_that_are_not_contiguous_are_answered_in_c_order(start):
-    worker = start(execute("return [pb_utils.InferenceResponse([pb_utils.Tensor('Y', requests[0].inputs()[0].as_numpy().T)])]"))
+    worker = start(
+        execute("return [pb_utils.InferenceResponse([pb_utils.Tensor('Y', requests[0].inputs()[0].as_numpy().T)])]")
+    )
     array = np.arange(6, dtype=np.int32).reshape(2, 3)
     assert np.array_equal(worker.infer(X=array).outputs["Y"], array.T)
 
@@ -145,7 +147,9 @@ return [pb_utils.InferenceResponse([pb_utils.Tensor("SEEN", np.array([repr(seen)
 
 def test_parameters_of_a_response_are_sent(start):
     worker = start(
-        execute("return [pb_utils.InferenceResponse([], parameters={'a': 1, 'b': True, 'c': 'text'}) for _ in requests]")
+        execute(
+            "return [pb_utils.InferenceResponse([], parameters={'a': 1, 'b': True, 'c': 'text'}) for _ in requests]"
+        )
     )
     response = worker.infer(X=np.ones(1, np.int8))
     assert response.error is None and response.outputs == {}
@@ -272,7 +276,8 @@ def test_a_forked_child_holds_none_of_the_worker_s_sockets(start):
 import os
 pid = os.fork()
 if pid == 0:
-    links = [os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if int(fd) > 2 and os.path.exists(f"/proc/self/fd/{fd}")]
+    paths = [f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd") if int(fd) > 2]
+    links = [os.readlink(path) for path in paths if os.path.exists(path)]
     pb_utils.Logger.log_error("from the child")
     os._exit(sum(link.startswith("socket:") for link in links))
 left = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -283,3 +288,28 @@ return [pb_utils.InferenceResponse([pb_utils.Tensor("LEFT", np.array([left]))]) 
     assert worker.infer(X=np.ones(1, np.int8)).outputs["LEFT"].tolist() == [0]
     worker.ping()
     assert worker.logs == [] and "from the child" in worker.stderr.read_text()
+
+
+def test_a_model_may_start_processes_of_its_own(start):
+    worker = start(
+        """
+    import multiprocessing
+    import numpy as np
+    import triton_python_backend_utils as pb_utils
+
+    def double(number):
+        return pb_utils.Tensor("x", np.array([number * 2])).as_numpy()[0]
+
+    class TritonPythonModel:
+        def execute(self, requests):
+            seen = []
+            for way in ("spawn", "fork"):
+                with multiprocessing.get_context(way).Pool(1) as pool:
+                    seen.append(pool.apply(double, [21]))
+            return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", np.array(seen))]) for _ in requests]
+"""
+    )
+    response = worker.infer(X=np.ones(1, np.int8))
+    assert response.error is None
+    assert response.outputs["Y"].tolist() == [42, 42]
+    assert worker.stop() == 0

@@ -13,10 +13,20 @@ KEEPER = """
     import numpy as np
     import triton_python_backend_utils as pb_utils
 
+    class Late:
+        def __init__(self, request):
+            self.request = request
+
+        def __array__(self, **_):
+            return self.request.inputs()[0].as_numpy()
+
     class TritonPythonModel:
         kept = []
 
         def execute(self, requests):
+            if len(requests) > 1:
+                self.kept += [request.inputs()[0].as_numpy() for request in requests]
+                return [pb_utils.InferenceResponse([]) for _ in requests]
             (x,) = requests[0].inputs()
             now = x.as_numpy()
             looks = [np.asarray(array) for array in [*self.kept, now]]
@@ -30,7 +40,7 @@ KEEPER = """
                 case "memoryview":
                     self.kept.append(memoryview(now))
                 case "request":
-                    self.kept.append(type("Late", (), {"__array__": lambda self, request=requests[0], **_: request.inputs()[0].as_numpy()})())
+                    self.kept.append(Late(requests[0]))
                 case "drop":
                     self.kept.clear()
                 case "write":
@@ -108,6 +118,25 @@ def test_inputs_are_lent_again_when_the_model_has_kept_none_for_a_while(rig):
     for _ in range(CLEAN_BATCHES):
         rig.send(3)
     assert rig.is_lent()
+
+
+def test_neighbours_in_one_batch_are_kept_together(rig):
+    places = [0, LARGE, 2 * LARGE, 4 * LARGE]
+    requests = [
+        rig.worker.request(ticket, {"X": rig.worker.put("X", np.full(LARGE, ticket, np.uint8), place)}, id="array")
+        for ticket, place in enumerate(places, 1)
+    ]
+    assert all(response.error is None for response in rig.worker.execute(*requests))
+    assert rig.send(9, length=5 * LARGE) == [1, 2, 3, 4, 9]
+    assert rig.send(8, "drop", length=5 * LARGE) == [1, 2, 3, 4, 8]
+    for _ in range(CLEAN_BATCHES):
+        rig.send(7, length=5 * LARGE)
+    assert rig.is_lent()
+    # What was moved back is moved again together with what never was.
+    assert rig.send(6, "array", length=7 * LARGE) == [6]
+    assert rig.send(5, length=7 * LARGE) == [6, 5]
+    rig.worker.ping()
+    assert all(level == 1 for level, *_rest in rig.worker.logs)
 
 
 def test_memory_that_is_kept_stays_when_its_segment_is_removed(rig):

@@ -44,13 +44,19 @@ impl Lent {
     }
 }
 
+/// Runs that a model keeps, and the pages that they have in common.
+#[derive(Debug)]
+struct Kept {
+    /// Never empty. Ours are the last references when the model has let go.
+    runs: Vec<Arc<Lent>>,
+    /// Whole pages, by address.
+    pages: Range<usize>,
+}
+
 /// Pages of a segment that were set apart because a model keeps what was lent to it.
 #[derive(Debug)]
 struct Apart {
-    /// The kept run; ours is the last reference when the model has let go.
-    lent: Arc<Lent>,
-    /// Its whole pages, by address.
-    pages: Range<usize>,
+    kept: Kept,
     /// Where the shared pages are now.
     shared: NonNull<u8>,
 }
@@ -70,37 +76,19 @@ impl Aside {
 
     /// Moves the shared pages back to where nobody keeps anything any more.
     pub(crate) fn restore(&mut self) {
-        self.0.retain(|apart| Arc::strong_count(&apart.lent) > 1 || !apart.move_back());
+        self.0.retain(|apart| apart.kept.is_held() || !apart.move_back());
     }
 
-    /// Sets the pages of a run apart, which somebody besides the caller still holds.
-    pub(crate) fn set_apart(&mut self, lent: Arc<Lent>) -> io::Result<()> {
-        let pages = whole_pages(lent.start().addr().get(), lent.len());
-        let (start, len) = (lent.start(), pages.len());
-        let skip = start.addr().get() - pages.start;
-        // SAFETY: pages begin at the run's own page, which is mapped.
-        let first = unsafe { start.sub(skip) };
-        let copy = private_copy(first, len)?;
-        // SAFETY: an old size of 0 duplicates the shared mapping of these pages at an address of the kernel's choice.
-        let shared = unsafe { mremap(first.cast(), 0, len, MRemapFlags::MREMAP_MAYMOVE, None) };
-        let shared = match shared {
-            Ok(shared) => shared.cast(),
-            Err(errno) => {
-                unmap(copy, len);
-                return Err(errno.into());
+    /// Sets the pages of runs apart, which somebody besides the caller still holds. If some fails, the others are done.
+    pub(crate) fn set_apart(&mut self, runs: Vec<Arc<Lent>>) -> io::Result<()> {
+        let mut done = Ok(());
+        for kept in Kept::group(runs) {
+            match kept.set_apart() {
+                Ok(apart) => self.0.push(apart),
+                Err(error) => done = Err(error),
             }
-        };
-        let flags = MRemapFlags::MREMAP_MAYMOVE | MRemapFlags::MREMAP_FIXED;
-        // SAFETY: replaces the pages by a copy of themselves in one step. Who looks there holds `lent`, and with it the
-        // whole mapping; the shared pages live on in `shared`.
-        let moved = unsafe { mremap(copy.cast(), len, len, flags, Some(first.cast())) };
-        if let Err(errno) = moved {
-            unmap(copy, len);
-            unmap(shared, len);
-            return Err(errno.into());
         }
-        self.0.push(Apart { lent, pages, shared });
-        Ok(())
+        done
     }
 
     /// Whether a tensor may be lent: none of its pages is set apart.
@@ -109,7 +97,10 @@ impl Aside {
             return true;
         }
         let bytes = span(view);
-        self.0.iter().all(|apart| apart.pages.end <= bytes.start || bytes.end <= apart.pages.start)
+        self.0.iter().all(|apart| {
+            let pages = &apart.kept.pages;
+            pages.end <= bytes.start || bytes.end <= pages.start
+        })
     }
 
     /// A copy of a tensor's bytes, wherever its pages are.
@@ -118,12 +109,13 @@ impl Aside {
         let mut bytes = view.as_slice().to_vec();
         let place = span(view);
         for apart in &self.0 {
-            let begin = place.start.max(apart.pages.start);
-            let end = place.end.min(apart.pages.end);
+            let pages = &apart.kept.pages;
+            let begin = place.start.max(pages.start);
+            let end = place.end.min(pages.end);
             if begin < end {
                 let part = &mut bytes[begin - place.start..end - place.start];
                 // SAFETY: the difference lies within the pages, of which `shared` has all.
-                let source = unsafe { apart.shared.add(begin - apart.pages.start) };
+                let source = unsafe { apart.shared.add(begin - pages.start) };
                 // SAFETY: as many bytes as `part` has follow there, and nobody in this process writes to them.
                 unsafe { ptr::copy_nonoverlapping(source.as_ptr(), part.as_mut_ptr(), part.len()) };
             }
@@ -132,18 +124,69 @@ impl Aside {
     }
 }
 
+impl Kept {
+    /// Joins runs that share a page: neighbours in one segment, since requests of a batch lie side by side.
+    fn group(mut runs: Vec<Arc<Lent>>) -> Vec<Self> {
+        runs.sort_unstable_by_key(|run| run.start());
+        let mut groups: Vec<Self> = Vec::new();
+        for run in runs {
+            let pages = whole_pages(run.start().addr().get(), run.len());
+            match groups.last_mut() {
+                Some(last) if pages.start < last.pages.end => {
+                    last.pages.end = last.pages.end.max(pages.end);
+                    last.runs.push(run);
+                }
+                _ => groups.push(Self { runs: vec![run], pages }),
+            }
+        }
+        groups
+    }
+
+    fn is_held(&self) -> bool {
+        self.runs.iter().any(|run| Arc::strong_count(run) > 1)
+    }
+
+    /// The first byte of the pages.
+    fn first(&self) -> NonNull<u8> {
+        let Some(run) = self.runs.first() else { return NonNull::dangling() };
+        let skip = run.start().addr().get() - self.pages.start;
+        // SAFETY: the pages begin at the first run's own page, which is mapped.
+        unsafe { run.start().sub(skip) }
+    }
+
+    fn set_apart(self) -> io::Result<Apart> {
+        let (first, len) = (self.first(), self.pages.len());
+        let copy = private_copy(first, len)?;
+        // SAFETY: an old size of 0 duplicates the shared mapping of these pages at an address of the kernel's choice.
+        let shared = unsafe { mremap(first.cast(), 0, len, MRemapFlags::MREMAP_MAYMOVE, None) };
+        let shared = shared.inspect_err(|_| unmap(copy, len))?.cast();
+        // SAFETY: replaces the pages by a copy of themselves in one step. Who looks there holds a run, and with it the
+        // whole mapping; the shared pages live on in `shared`.
+        unsafe { move_to(copy, len, first) }.inspect_err(|_| {
+            unmap(copy, len);
+            unmap(shared, len);
+        })?;
+        Ok(Apart { kept: self, shared })
+    }
+}
+
 impl Apart {
     /// Whether it worked. If not, the pages stay apart, which is right too, and another attempt follows.
     fn move_back(&self) -> bool {
-        let skip = self.lent.start().addr().get() - self.pages.start;
-        // SAFETY: as in `set_apart`.
-        let first = unsafe { self.lent.start().sub(skip) };
-        let flags = MRemapFlags::MREMAP_MAYMOVE | MRemapFlags::MREMAP_FIXED;
-        // SAFETY: nobody but us holds the run, so nobody looks at the private pages that this replaces. `shared` is not
+        // SAFETY: nobody but us holds the runs, so nobody looks at the private pages that this replaces. `shared` is not
         // used again: the entry is dropped.
-        unsafe { mremap(self.shared.cast(), self.pages.len(), self.pages.len(), flags, Some(first.cast())) }
-            .is_ok()
+        unsafe { move_to(self.shared, self.kept.pages.len(), self.kept.first()) }.is_ok()
     }
+}
+
+/// Moves a mapping, over whatever is there.
+///
+/// # Safety
+/// Nobody may rely on what `target` holds, nor use `source` again.
+unsafe fn move_to(source: NonNull<u8>, len: usize, target: NonNull<u8>) -> nix::Result<()> {
+    let flags = MRemapFlags::MREMAP_MAYMOVE | MRemapFlags::MREMAP_FIXED;
+    // SAFETY: says the caller.
+    unsafe { mremap(source.cast(), len, len, flags, Some(target.cast())) }.map(drop)
 }
 
 fn private_copy(first: NonNull<u8>, len: usize) -> io::Result<NonNull<u8>> {
