@@ -73,9 +73,10 @@ impl Plan {
         }
     }
 
-    /// Whether and when a client gives up.
-    pub(crate) fn cancellation(&self, random: &mut SplitMix64) -> Option<Duration> {
-        chance(random, 100).then(|| around(random, 30))
+    /// When a client gives up: mostly never, and sometimes twice.
+    pub(crate) fn cancellations(&self, random: &mut SplitMix64) -> Vec<Duration> {
+        let times = [900, 970].iter().filter(|&&most| !chance(random, most)).count();
+        (0..times).map(|_| around(random, 30)).collect()
     }
 
     /// Requests in a burst, and the time to the next one.

@@ -88,6 +88,8 @@ struct Known {
     arrived: Instant,
     deadline: Option<Instant>,
     cancelled: bool,
+    /// Its instance knows that it is cancelled.
+    told: bool,
     place: Place,
 }
 
@@ -99,7 +101,8 @@ enum Place {
 
 #[derive(Debug, Default)]
 struct Host {
-    /// Takes work.
+    up: bool,
+    /// Takes work: up and not draining.
     open: bool,
     batches: BTreeMap<BatchId, Vec<Ticket>>,
     /// Went down with it, and is not yet reported lost.
@@ -158,6 +161,7 @@ impl Oracle {
             arrived: now,
             deadline: timeout.map(|timeout| now + timeout),
             cancelled: false,
+            told: false,
             place: Place::Queued,
         };
         self.tickets.insert(request.ticket, known);
@@ -173,7 +177,8 @@ impl Oracle {
 
     pub(crate) fn up(&mut self, instance: InstanceId) -> Check {
         let host = self.host(instance)?;
-        ensure!(!host.open && host.process, "instance {instance} is up twice, or without a process");
+        ensure!(!host.up && host.process, "instance {instance} is up twice, or without a process");
+        host.up = true;
         host.open = true;
         self.refusing = false;
         Ok(())
@@ -186,6 +191,8 @@ impl Oracle {
 
     pub(crate) fn down(&mut self, instance: InstanceId) -> Check {
         let host = self.host(instance)?;
+        ensure!(host.up, "instance {instance} goes down and was not up");
+        host.up = false;
         host.open = false;
         host.to_lose = std::mem::take(&mut host.batches).into_values().flatten().collect();
         Ok(())
@@ -219,7 +226,7 @@ impl Oracle {
 
     pub(crate) fn gone(&mut self, instance: InstanceId) -> Check {
         let host = self.host(instance)?;
-        ensure!(host.process && !host.open, "instance {instance} is gone and was not taken down");
+        ensure!(host.process && !host.up, "instance {instance} is gone and was not taken down");
         host.process = false;
         Ok(())
     }
@@ -313,8 +320,8 @@ impl Oracle {
     pub(crate) fn cancels_running(&mut self, ticket: Ticket, instance: InstanceId) -> Check {
         let known = self.tickets.get_mut(&ticket).ok_or_else(|| format!("{ticket} has ended"))?;
         ensure!(known.place == Place::Running(instance), "{ticket} does not run on {instance}");
-        ensure!(known.cancelled, "nobody cancelled {ticket}");
-        known.cancelled = false;
+        ensure!(known.cancelled && !known.told, "{ticket} is cancelled without a word, or twice");
+        known.told = true;
         self.summary.cancelled_running += 1;
         Ok(())
     }
@@ -390,7 +397,7 @@ impl Oracle {
         ensure!(self.tickets.is_empty(), "{} tickets never ended", self.tickets.len());
         ensure!(self.drained, "the scheduler was never drained");
         for (instance, host) in &self.hosts {
-            ensure!(!host.process && !host.open, "something is left of {instance}");
+            ensure!(!host.process && !host.up, "something is left of {instance}");
         }
         ensure!(self.summary.ended() == self.summary.arrived, "ends do not add up: {:?}", self.summary);
         Ok(())

@@ -126,8 +126,12 @@ impl World {
         };
         let summary = &self.oracle.summary;
         let counted = self.stats.inference().success.count + self.stats.inference().fail.count;
-        if self.scheduler.open() != 0 || counted != summary.arrived {
-            return Err(format!("{} open, {counted} counted of {}", self.scheduler.open(), summary.arrived));
+        let left = (self.scheduler.open(), self.scheduler.queued(), self.scheduler.in_flight());
+        if left != (0, 0, 0) || counted != summary.arrived {
+            return Err(format!(
+                "open, queued, in flight: {left:?}; {counted} counted of {}",
+                summary.arrived
+            ));
         }
         Ok(summary.clone())
     }
@@ -224,7 +228,7 @@ impl World {
         for _ in 0..size {
             self.next_ticket += 1;
             let request = self.plan.request(Ticket(self.next_ticket), &mut self.random);
-            if let Some(after) = self.plan.cancellation(&mut self.random) {
+            for after in self.plan.cancellations(&mut self.random) {
                 self.timeline.plan(after, Occurrence::Cancel(request.ticket));
             }
             self.log(|| format!("  {request:?}"));
@@ -243,13 +247,13 @@ impl World {
         }
     }
 
-    /// What a worker does. The dead do nothing, except that words of theirs may still be on the way.
+    /// What a worker does. The dead do nothing, but words of theirs may still be on the way.
     fn deed(&mut self, instance: InstanceId, generation: Generation, deed: Deed) -> Check {
         let now = self.now();
         let site = &mut self.sites[instance.0 as usize];
         let current = site.machine.generation() == generation;
         let worker = site.worker.as_mut().filter(|worker| current && worker.alive);
-        if worker.is_none() && !matches!(deed, Deed::Finished(_)) {
+        if worker.is_none() && matches!(deed, Deed::Exit(_)) {
             return Ok(());
         }
         match deed {

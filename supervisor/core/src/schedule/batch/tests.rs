@@ -103,6 +103,7 @@ fn after_the_delay_more_than_a_preferred_size_goes() {
     assert_eq!(verdict(&patient(8, &[4]), 9, &rows(&[1; 6])), send(4, true));
     assert_eq!(verdict(&patient(8, &[4]), 10, &rows(&[1; 6])), send(6, true));
     assert_eq!(verdict(&patient(8, &[4]), 10, &rows(&[1; 20])), send(8, true));
+    assert_eq!(verdict(&patient(8, &[4]), 10, &rows(&[3, 3, 3])), send(2, true));
 }
 
 #[test]
