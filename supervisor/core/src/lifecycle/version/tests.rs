@@ -161,6 +161,10 @@ fn requests_are_refused_when_no_instance_will_come_back() {
     assert_eq!(bench.on(3, failed(B, "died as well")), [Action::FailFast { reason }]);
     assert_eq!(bench.on(4, Event::InstanceStarting { instance: B }), [Action::StopFailFast]);
     assert_eq!(bench.on(5, up(B)), [Action::Readiness { ready: true }]);
+    bench.on(6, down(B));
+    bench.on(6, failed(B, "again"));
+    let hope = [Action::Readiness { ready: true }, Action::StopFailFast];
+    assert_eq!(bench.on(7, up(B)), hope, "an instance that is up cannot have failed");
 }
 
 #[test]
