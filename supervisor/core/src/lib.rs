@@ -4,6 +4,8 @@
 //! event, and returns actions and its next deadline ([`machine::Machine`]). Machines schedule tickets, not tensors: the
 //! core knows sizes, shapes, priorities and deadlines of a request, never its bytes.
 
+#![forbid(unsafe_code)]
+
 pub mod config;
 pub mod error;
 pub mod ids;
