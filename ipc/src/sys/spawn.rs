@@ -15,6 +15,7 @@ use super::{
 };
 use nix::{
     errno::Errno,
+    fcntl::{FcntlArg, fcntl},
     sys::resource::{Resource, getrlimit},
     unistd::Pid,
 };
@@ -23,7 +24,7 @@ use std::{
     fs::File,
     io,
     os::{
-        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
+        fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
         unix::process::CommandExt,
     },
     path::Path,
@@ -140,7 +141,8 @@ fn spawn_orders(inbox: &Receiver<Order>) {
 }
 
 /// Makes sure that fds 3 and 4 are taken in this process, so that the pipe through which the standard library learns
-/// of a failed `exec` gets another number; the child puts its sockets there.
+/// of a failed `exec` gets another number; the child puts its sockets there. Where another file of this process has such
+/// a number and is closed just now, a failed `exec` shows as a worker that ends at once instead of as an error.
 fn occupy_low_fds(placeholders: &mut Vec<File>) -> io::Result<()> {
     loop {
         let file = File::open("/dev/null")?;
@@ -152,16 +154,19 @@ fn occupy_low_fds(placeholders: &mut Vec<File>) -> io::Result<()> {
 }
 
 fn spawn_now(mut command: Command, control: BorrowedFd<'_>, execution: BorrowedFd<'_>) -> io::Result<Child> {
-    // Copies above the numbers that the child gives them, so that neither `dup2` hits the other's source.
-    let sources = [control.try_clone_to_owned()?, execution.try_clone_to_owned()?];
+    let sources = [copy_above(control)?, copy_above(execution)?];
     let [control, execution] = sources.each_ref().map(AsRawFd::as_raw_fd);
-    if control.min(execution) < FIRST_CLOSED {
-        return Err(io::Error::other("fds 3 and 4 were freed during a spawn"));
-    }
     let birth = Birth { parent: Pid::this(), control, execution, fd_limit: fd_limit()? };
     // SAFETY: `run` makes system calls only, all of which may be made after a fork.
     unsafe { command.pre_exec(move || birth.run().map_err(io::Error::from)) };
     command.spawn()
+}
+
+/// A copy above the numbers that the child gives its sockets, so that neither `dup2` hits the other's source.
+fn copy_above(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let copy = fcntl(fd, FcntlArg::F_DUPFD_CLOEXEC(FIRST_CLOSED))?;
+    // SAFETY: the kernel has just made it for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(copy) })
 }
 
 /// One more than the highest fd that this process can have.
