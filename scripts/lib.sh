@@ -50,6 +50,8 @@ ensure_system() {
     find_python >/dev/null || missing+=(python3 python3-venv)
     [ ${#missing[@]} = 0 ] || install_packages "${missing[@]}"
     find_python >/dev/null || die "no Python >= $PYTHON_MIN with the modules venv and ensurepip is on PATH"
+    # PyO3 would take python3, which may be too old.
+    [ "$(find_python)" = "$(command -v python3)" ] || export PYO3_PYTHON="${PYO3_PYTHON:-$(find_python)}"
     command -v cargo >/dev/null 2>&1 || die "cargo is not on PATH: install a Rust toolchain >= $RUST_MIN (rustup does)"
     local rust
     rust=$(cargo --version | cut -d' ' -f2)
