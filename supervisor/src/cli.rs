@@ -46,7 +46,9 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, U
             Some("--help" | "-h" | "help") => return Ok(Command::Print(overview())),
             None => return Err(UsageError(overview())),
             Some(word) => {
-                return Err(UsageError(format!("unknown command '{word}': the commands are `nereid serve`\n")));
+                return Err(UsageError(format!(
+                    "unknown command '{word}': the commands are `nereid serve`\n"
+                )));
             }
         }
     }

@@ -1,6 +1,8 @@
 //! The supervisor: performs what the core decides. Read in the order in which a request travels: [`frontend`],
 //! [`serve`], [`fleet`].
 
+#![forbid(unsafe_code)]
+
 pub mod cli;
 pub mod clock;
 pub mod exit;

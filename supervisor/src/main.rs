@@ -1,5 +1,7 @@
 //! The program `nereid`: parse, build, run, exit code.
 
+#![forbid(unsafe_code)]
+
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -24,8 +26,7 @@ fn main() -> ExitCode {
 
 fn serve(options: Options) -> Exit {
     logging::start(options.levels);
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("nereid").build()
-    {
+    let runtime = match runtime_builder().enable_all().thread_name("nereid").build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&format!("error: creating server: no runtime: {error}")),
     };

@@ -14,6 +14,7 @@ use nereid_core::time::Instant;
 use nereid_ipc::arena::{ArenaError, InputArena, Lease, NewSegment, OutputReader};
 use nereid_ipc::channel::AsyncChannel;
 use nereid_ipc::error::IpcError;
+use nereid_proto::worker::add_segment::Direction;
 use nereid_proto::worker::{
     Cancel, Execute, Executed, ExecutionToSupervisor, ExecutionToWorker, Release, Response, SegmentRefused,
     execution_to_supervisor as from_worker, execution_to_worker as to_worker,
@@ -25,6 +26,9 @@ use tokio::sync::mpsc;
 const UNSENT_PACKETS_MAX: usize = 256;
 /// Output slots that are given back without waiting for the next batch to carry them.
 const RETURNS_WAITING_MAX: usize = 64;
+
+/// Shared memory of each direction that an idle worker keeps, so that its next request finds it warm.
+const IDLE_BYTES_KEPT: u64 = 4 * 1024 * 1024;
 
 /// What an instance's task is told.
 #[derive(Debug)]
@@ -194,6 +198,31 @@ impl Connection {
     /// Tells the worker that nobody waits for this ticket any more.
     pub fn cancel(&mut self, ticket: u64) -> Result<(), ConnectionError> {
         self.send(to_worker::Message::Cancel(Cancel { ticket }), None)
+    }
+
+    /// Gives memory back that an idle worker does not need. Only to be called while it has no batch.
+    pub fn trim(&mut self) -> Result<(), ConnectionError> {
+        let slots = self.returns.take();
+        if !slots.is_empty() {
+            self.send(to_worker::Message::Release(Release { slots }), None)?;
+        }
+        if self.inputs.mapped_bytes() > IDLE_BYTES_KEPT {
+            for segment in self.inputs.trim() {
+                self.remove_segment(segment, Direction::Input)?;
+            }
+        }
+        // While the network still reads an output, the worker may not be told that its slot's segment is gone.
+        if self.outputs.mapped_bytes() > IDLE_BYTES_KEPT && self.returns.pinned.load(Ordering::Relaxed) == 0 {
+            for segment in self.outputs.trim() {
+                self.remove_segment(segment, Direction::Output)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_segment(&mut self, segment: u32, direction: Direction) -> Result<(), ConnectionError> {
+        let message = RemoveSegment { segment, direction: direction.into() };
+        self.send(to_worker::Message::RemoveSegment(message), None)
     }
 
     /// Reads the worker's output descriptors.

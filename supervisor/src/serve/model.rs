@@ -30,6 +30,9 @@ pub const INBOX_MAX: usize = 8192;
 /// Messages and packets that are taken in before the scheduler is asked what to do: bounds the delay of either.
 const INTAKE_MAX: usize = 128;
 
+/// How long a version has to be idle before its workers' memory is given back.
+const IDLE_BEFORE_TRIM: Duration = Duration::from_secs(10);
+
 /// All that can be asked of a model's task.
 #[derive(Debug)]
 pub enum Message {
@@ -69,6 +72,8 @@ pub struct Model {
     draining: Vec<bool>,
     pub(super) pending: IdMap<Ticket, Box<Pending>>,
     pub(super) in_flight: IdMap<BatchId, InFlight>,
+    /// When memory is given back, should nothing come before.
+    trim_at: Option<nereid_core::time::Instant>,
     stopping: bool,
     drained: bool,
 }
@@ -92,6 +97,7 @@ impl Model {
             draining: vec![false; instances],
             pending: IdMap::default(),
             in_flight: IdMap::default(),
+            trim_at: None,
             stopping: false,
             drained: false,
         }
@@ -102,7 +108,8 @@ impl Model {
         let mut timer = pin!(tokio::time::sleep(Duration::ZERO));
         let mut armed = None;
         while !self.drained {
-            let deadline = self.scheduler.next_deadline();
+            let idle = self.scheduler.open() == 0;
+            let deadline = self.scheduler.next_deadline().or(self.trim_at.filter(|_| idle));
             if deadline != armed {
                 armed = deadline;
                 if let Some(deadline) = deadline {
@@ -115,6 +122,7 @@ impl Model {
                 armed = None;
             }
             self.perform();
+            self.trim_when_idle();
             if !open {
                 break;
             }
@@ -139,6 +147,21 @@ impl Model {
             }
         }
         if progress { Poll::Ready(true) } else { Poll::Pending }
+    }
+
+    /// After a while without requests, memory goes back.
+    fn trim_when_idle(&mut self) {
+        if self.scheduler.open() > 0 {
+            self.trim_at = Some(clock::now() + IDLE_BEFORE_TRIM);
+        } else if self.trim_at.is_some_and(|at| at <= clock::now()) {
+            self.trim_at = None;
+            for index in 0..self.connections.len() {
+                if let Some(Err(error)) = self.connections[index].as_mut().map(|connection| connection.trim())
+                {
+                    self.broken(index, error);
+                }
+            }
+        }
     }
 
     fn poll_connection(&mut self, instance: usize, cx: &mut Context<'_>) -> bool {

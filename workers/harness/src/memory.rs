@@ -4,7 +4,7 @@
 
 use crate::end::End;
 use nereid_ipc::arena::{ArenaError, InputTable, InputView, OutputArena, OutputLease, Short};
-use nereid_proto::worker::{SegmentRefused, Tensor, add_segment::Direction};
+use nereid_proto::worker::{RemoveSegment, SegmentRefused, Tensor, add_segment::Direction};
 use std::os::fd::OwnedFd;
 
 /// Input segments to look into and output segments to write to.
@@ -35,14 +35,13 @@ impl Memory {
         added.map_err(end)
     }
 
-    /// Forgets a segment. The two arenas count their segments apart, and the frame does not tell which one it means.
-    /// When both know the number, only the output segment is given up: to keep an input segment too long costs memory
-    /// only, but a result in an output segment that the supervisor has forgotten would be refused.
-    pub(crate) fn remove(&mut self, id: u32) -> Result<(), End> {
-        match self.outputs.remove_segment(id) {
-            Err(ArenaError::UnknownSegment(_)) => self.inputs.remove_segment(id).map_err(end),
-            other => other.map_err(end),
+    /// Gives a segment up; the supervisor has no use for it any more.
+    pub(crate) fn remove(&mut self, removed: &RemoveSegment) -> Result<(), End> {
+        match removed.direction() {
+            Direction::Input => self.inputs.remove_segment(removed.segment),
+            Direction::Output => self.outputs.remove_segment(removed.segment),
         }
+        .map_err(end)
     }
 
     /// Takes back slots that the supervisor has finished with.

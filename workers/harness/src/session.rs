@@ -183,7 +183,7 @@ impl Session {
                 push(&mut self.batches, execute, "batches")?;
             }
             Message::Release(release) => self.memory.release(&release.slots)?,
-            Message::RemoveSegment(remove) => self.memory.remove(remove.segment)?,
+            Message::RemoveSegment(remove) => self.memory.remove(&remove)?,
             Message::SegmentRefused(refused) => self.memory.refuse(refused),
             Message::Cancel(cancel) => self.note_cancel(cancel.ticket),
         }

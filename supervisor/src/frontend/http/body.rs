@@ -22,6 +22,9 @@ use crate::serve::admission::InflightBytes;
 pub(crate) const BODY_SIZE_MAX: u64 = 0x7fff_ffff;
 /// Pieces of a chunked body that may be smaller than [`SMALL_CHUNK`].
 pub(crate) const SMALL_CHUNKS_MAX: u32 = 65_536;
+/// Small pieces that are thrown away before a client that sends too many is cut off. Cut off at once it might never see
+/// why: what it has not read yet is lost with the connection.
+const DISCARDED_CHUNKS_MAX: u32 = 16 * SMALL_CHUNKS_MAX;
 /// Below what a piece counts as a chunk that a client made small. Larger pieces come from the network.
 const SMALL_CHUNK: usize = 512;
 /// Pieces up to here are joined with their neighbours.
@@ -147,11 +150,15 @@ where
         total += piece.len() as u64;
         if length.is_none() {
             small_chunks += u32::from(piece.len() < SMALL_CHUNK);
-            if small_chunks > SMALL_CHUNKS_MAX {
-                return Err(ReadError::Refused(too_many_chunks()));
+            if small_chunks == SMALL_CHUNKS_MAX + 1 {
+                (keep, refusal) = (false, Some(too_many_chunks()));
+                received.clear();
             }
             if total > BODY_SIZE_MAX {
                 return Err(ReadError::Refused(out_of_range(total)));
+            }
+            if small_chunks > DISCARDED_CHUNKS_MAX {
+                break;
             }
         }
         if keep && total > keep_max {

@@ -2,7 +2,8 @@ use super::Scripted;
 use nereid_worker::{
     Batch, DataType, ErrorCode, Exit, WorkerError,
     proto::worker::{
-        Release, RemoveSegment, control_to_worker, execution_to_supervisor, execution_to_worker,
+        Release, RemoveSegment, add_segment::Direction, control_to_worker, execution_to_supervisor,
+        execution_to_worker,
     },
     rig::{Ask, Layout},
 };
@@ -135,7 +136,10 @@ fn a_removed_segment_is_used_no_more() {
     let mut rig = Scripted::executing(grow).loaded();
     let before = rig.execute(vec![bytes(1)]);
     let segment = before.only(0).tensors[0].segment;
-    rig.tell(execution_to_worker::Message::RemoveSegment(RemoveSegment { segment }));
+    rig.tell(execution_to_worker::Message::RemoveSegment(RemoveSegment {
+        segment,
+        direction: Direction::Output.into(),
+    }));
     let after = rig.execute(vec![bytes(1)]);
     assert_ne!(after.only(0).tensors[0].segment, segment);
 }
