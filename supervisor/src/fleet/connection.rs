@@ -16,8 +16,8 @@ use nereid_ipc::channel::AsyncChannel;
 use nereid_ipc::error::IpcError;
 use nereid_proto::worker::add_segment::Direction;
 use nereid_proto::worker::{
-    Cancel, Execute, Executed, ExecutionToSupervisor, ExecutionToWorker, Release, Response, SegmentRefused,
-    execution_to_supervisor as from_worker, execution_to_worker as to_worker,
+    Cancel, Execute, Executed, ExecutionToSupervisor, ExecutionToWorker, Release, RemoveSegment, Response,
+    SegmentRefused, execution_to_supervisor as from_worker, execution_to_worker as to_worker,
 };
 use tokio::sync::mpsc;
 
