@@ -108,8 +108,8 @@ impl Model {
         let mut timer = pin!(tokio::time::sleep(Duration::ZERO));
         let mut armed = None;
         while !self.drained {
-            let idle = self.scheduler.open() == 0;
-            let deadline = self.scheduler.next_deadline().or(self.trim_at.filter(|_| idle));
+            let trim_at = self.trim_at.filter(|_| self.scheduler.open() == 0);
+            let deadline = self.scheduler.next_deadline().or(trim_at);
             if deadline != armed {
                 armed = deadline;
                 if let Some(deadline) = deadline {
