@@ -52,7 +52,7 @@ pub enum Malformed {
     Kind(u8),
     #[error("not the expected message: {0}")]
     Decode(#[from] prost::DecodeError),
-    #[error("carries more than one fd")]
+    #[error("carries more than one fd, or one for which this process has no number free")]
     ExtraFds,
     #[error("carries something other than fds")]
     Control,

@@ -40,8 +40,9 @@ fn plays_its_part_if_started_as_another_process() {
     match role.as_str() {
         "worker" => worker(control, execution),
         "supervisor" => supervisor(control),
-        "deaf" => park(),
+        "deaf" => deaf(control),
         "lister" => lister(control),
+        "sharer" => sharer(control),
         "parent" => parent(control),
         other => panic!("no part {other}"),
     }
@@ -124,10 +125,18 @@ fn double(request: &Request, inputs: &InputTable, outputs: &OutputArena) -> Resp
     Response { ticket: request.ticket, outputs: vec![output], r#final: true, ..Default::default() }
 }
 
+/// Says that it has come this far, and nothing more.
+fn deaf(mut control: Channel) {
+    say(&mut control, FromControl::Pong(Pong::default()));
+    park();
+}
+
 /// Starts a worker that ignores its sockets, tells its number, and waits to be killed.
 fn supervisor(mut control: Channel) {
-    let child = start(ENTRY, "deaf");
+    let mut child = start(ENTRY, "deaf");
     let nonce = child.process.id().into();
+    // Else it might die of its broken output, before it has begun to ignore everything.
+    hear(&mut child.control);
     say(&mut control, FromControl::Pong(Pong { nonce, ..Default::default() }));
     park();
 }
@@ -152,6 +161,13 @@ fn lister(mut control: Channel) {
         &mut control,
         format!("{}\n{privileges}\ngroup {}", fds.join("\n"), group == nix::unistd::getpid().as_raw()),
     );
+}
+
+/// Tells which fds a program has that it starts.
+#[expect(clippy::disallowed_methods, reason = "what a model's code would do")]
+fn sharer(mut control: Channel) {
+    let listed = process::Command::new("ls").arg("/proc/self/fd").output().unwrap();
+    last_words(&mut control, String::from_utf8(listed.stdout).unwrap());
 }
 
 /// Starts a process of its own without any care, tells its number, and waits.
@@ -314,6 +330,13 @@ fn a_worker_starts_with_five_fds_in_its_own_group_without_new_privileges() {
 }
 
 #[test]
+fn a_program_that_a_model_starts_does_not_hold_the_sockets() {
+    let mut sharer = start(ENTRY, "sharer");
+    // The last is the directory that it reads.
+    assert_eq!(hear_last_words(&mut sharer.control), "0\n1\n2\n3\n");
+}
+
+#[test]
 fn the_rest_of_the_group_dies_with_the_worker() {
     let mut parent = start(ENTRY, "parent");
     let grandchild = hear_pid(&mut parent.control);
@@ -325,7 +348,8 @@ fn the_rest_of_the_group_dies_with_the_worker() {
 
 #[test]
 fn dropping_a_process_kills_it() {
-    let parent = start(ENTRY, "deaf");
+    let mut parent = start(ENTRY, "deaf");
+    hear(&mut parent.control);
     let pidfd = PidFd::open(parent.process.id()).unwrap();
     drop(parent.process);
     assert!(wait_fd(&pidfd, Some(PATIENCE)).unwrap());
@@ -333,8 +357,11 @@ fn dropping_a_process_kills_it() {
 
 #[test]
 fn a_program_that_does_not_exist_is_an_error_of_the_spawn() {
+    // So that the numbers which the sockets get in the child are free here.
+    let low: Vec<_> = (0..8).map(|_| fs::File::open("/dev/null").unwrap()).collect();
     let (mut control, their_control) = Channel::pair().unwrap();
     let (_execution, their_execution) = Channel::pair().unwrap();
+    drop(low);
     let command = WorkerCommand::new("/nonexistent/nereid-worker");
     let error = command.spawn(their_control.into_fd(), their_execution.into_fd()).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::NotFound);

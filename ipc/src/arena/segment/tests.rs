@@ -74,6 +74,24 @@ fn impossible_sizes_are_refused() {
     }
 }
 
+#[test]
+fn the_last_byte_is_inside_and_the_next_is_not() {
+    let (segment, fd) = Segment::create(200, Access::Write).unwrap();
+    let reader = Segment::open(fd, 200, Access::Read).unwrap();
+    for (offset, length, inside) in [(0, 200, true), (199, 1, true), (200, 0, true)].into_iter().chain([
+        (0, 201, false),
+        (1, 200, false),
+        (200, 1, false),
+        (201, 0, false),
+        (u64::MAX, 2, false),
+    ]) {
+        assert_eq!(reader.bytes(offset, length).is_ok(), inside, "{length} bytes at {offset}");
+        assert_eq!(segment.copy_out(offset, length).is_ok(), inside, "{length} bytes at {offset}");
+        let bytes = vec![1; usize::try_from(length).unwrap()];
+        assert_eq!(segment.write(offset, &bytes).is_ok(), inside, "{length} bytes at {offset}");
+    }
+}
+
 proptest! {
     #[test]
     fn no_access_leaves_the_segment(
