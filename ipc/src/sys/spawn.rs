@@ -21,7 +21,6 @@ use nix::{
 };
 use std::{
     ffi::OsStr,
-    fs::File,
     io,
     os::{
         fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
@@ -129,27 +128,12 @@ fn spawner() -> io::Result<SyncSender<Order>> {
 }
 
 fn spawn_orders(inbox: &Receiver<Order>) {
-    let mut placeholders = Vec::new();
     for order in inbox {
         let Order { command, control, execution, reply } = order;
-        let child = occupy_low_fds(&mut placeholders)
-            .and_then(|()| spawn_now(command, control.as_fd(), execution.as_fd()));
+        let child = spawn_now(command, control.as_fd(), execution.as_fd());
         // The sockets are the child's now. Nobody to tell: then the `Child` is dropped, and the worker meets EOF.
         drop((control, execution));
         let _ = reply.send(child);
-    }
-}
-
-/// Makes sure that fds 3 and 4 are taken in this process, so that the pipe through which the standard library learns
-/// of a failed `exec` gets another number; the child puts its sockets there. Where another file of this process has such
-/// a number and is closed just now, a failed `exec` shows as a worker that ends at once instead of as an error.
-fn occupy_low_fds(placeholders: &mut Vec<File>) -> io::Result<()> {
-    loop {
-        let file = File::open("/dev/null")?;
-        if file.as_raw_fd() >= FIRST_CLOSED {
-            return Ok(());
-        }
-        placeholders.push(file);
     }
 }
 
@@ -176,6 +160,9 @@ fn fd_limit() -> io::Result<RawFd> {
 }
 
 /// What happens between `fork` and `exec`: system calls only.
+///
+/// The pipe through which the standard library tells of a failed `exec` is open meanwhile. It has a number above those of
+/// the sockets, because the five fds of the child's input, output and errors are opened before it.
 #[derive(Clone, Copy)]
 struct Birth {
     parent: Pid,
