@@ -98,3 +98,17 @@ fn requests_that_outlast_the_exit_timeout_are_cut_off() {
     server.wait();
     wait::until("the worker is gone", || !workers.iter().any(|&worker| is_running(worker)));
 }
+
+#[test]
+fn a_second_sigterm_does_not_wait_for_running_requests() {
+    let mut server = slow_server();
+    let _client = send_slow(&server, "60");
+    let workers = children(server.pid());
+    let begun = std::time::Instant::now();
+    server.signal(Signal::SIGTERM);
+    wait::until("the server stops", || server.log().contains("SIGTERM: stopping"));
+    server.signal(Signal::SIGTERM);
+    server.wait();
+    assert!(begun.elapsed() < std::time::Duration::from_secs(10), "it took {:?}", begun.elapsed());
+    wait::until("the worker is gone", || !workers.iter().any(|&worker| is_running(worker)));
+}
