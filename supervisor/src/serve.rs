@@ -10,14 +10,16 @@ pub mod model;
 pub mod registry;
 pub mod reply;
 pub mod request;
+pub mod tensor_data;
 pub mod tickets;
 pub mod version;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use nereid_core::config::ModelConfig;
 use nereid_core::error::ServeError;
-use nereid_proto::inference::{ModelConfig, ModelMetadataResponse, ModelStatistics};
+use nereid_proto::inference::{ModelMetadataResponse, ModelStatistics};
 
 use admission::{Admission, InflightBytes};
 use registry::Registry;

@@ -3,16 +3,21 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use nereid_core::config::normalise::{normalise, normalise_instance_groups};
+use nereid_core::config::{ModelConfig, ServerFacts};
 use nereid_core::error::ServeError;
 use nereid_proto::inference::model_metadata_response::TensorMetadata;
 use nereid_proto::inference::{
-    DataType, InferStatistics, ModelConfig, ModelInput, ModelMetadataResponse, ModelStatistics,
-    ModelTransactionPolicy, StatisticDuration,
+    DataType, InferStatistics, ModelConfig as RawConfig, ModelInput, ModelMetadataResponse, ModelOutput,
+    ModelStatistics, ModelTransactionPolicy, StatisticDuration,
 };
+
+use bytes::Bytes;
 
 use super::Upstream;
 use crate::serve::admission::{Admission, InflightBytes};
 use crate::serve::request::{InferRequest, InferResponse, OutputTensor};
+use crate::serve::tensor_data::TensorData;
 use crate::serve::{ModelView, ServerMetadata};
 
 /// Room for requests in flight.
@@ -62,7 +67,7 @@ impl Fake {
 
 /// `identity` takes any vector of floats, `pair` two inputs, `string` one string, `open` a matrix of unknown size,
 /// `never` never answers, `broken` always fails, `decoupled` is what its name says.
-fn config(name: &str) -> Option<ModelConfig> {
+pub(crate) fn config(name: &str) -> Option<ModelConfig> {
     let input = |name: &str, datatype: DataType, dims: &[i64]| ModelInput {
         name: name.into(),
         data_type: datatype.into(),
@@ -77,12 +82,31 @@ fn config(name: &str) -> Option<ModelConfig> {
         "open" => vec![input("INPUT0", DataType::TypeFp32, &[-1, -1])],
         _ => return None,
     };
-    Some(ModelConfig {
+    let outputs = inputs.iter().map(|input| ModelOutput {
+        name: input.name.replace("INPUT", "OUTPUT"),
+        data_type: input.data_type,
+        dims: input.dims.clone(),
+        ..ModelOutput::default()
+    });
+    let mut raw = RawConfig {
         name: name.into(),
+        backend: "fake".into(),
+        output: outputs.collect(),
         input: inputs,
         model_transaction_policy: Some(ModelTransactionPolicy { decoupled: name == "decoupled" }),
-        ..ModelConfig::default()
-    })
+        ..RawConfig::default()
+    };
+    let facts = ServerFacts { supports_gpus: false, ..ServerFacts::default() };
+    normalise(&mut raw);
+    normalise_instance_groups(&mut raw, &facts, &[]);
+    Some(ModelConfig::new(raw, &facts).unwrap())
+}
+
+fn joined(data: &TensorData) -> Bytes {
+    match data.pieces().count() {
+        1 => data.pieces().next().cloned().unwrap_or_default(),
+        _ => data.pieces().flat_map(|piece| piece.iter().copied()).collect(),
+    }
 }
 
 impl Upstream for Fake {
@@ -151,7 +175,7 @@ impl Upstream for Fake {
             name: input.name.replace("INPUT", "OUTPUT"),
             datatype: input.datatype,
             shape: input.shape,
-            data: input.data,
+            data: joined(&input.data),
         });
         Ok(InferResponse {
             model: request.model,
@@ -176,7 +200,7 @@ impl ModelView for FakeModel {
         let tensor =
             |name: &str| TensorMetadata { name: name.into(), datatype: "FP32".into(), shape: vec![-1, 16] };
         ModelMetadataResponse {
-            name: self.0.name.clone(),
+            name: self.0.name().to_owned(),
             versions: vec!["1".into()],
             platform: "fake".into(),
             inputs: vec![tensor("INPUT0")],
@@ -185,6 +209,6 @@ impl ModelView for FakeModel {
     }
 
     fn is_decoupled(&self) -> bool {
-        self.0.model_transaction_policy.is_some_and(|policy| policy.decoupled)
+        self.0.is_decoupled()
     }
 }

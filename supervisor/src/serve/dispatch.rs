@@ -4,17 +4,17 @@
 //! take the batch as one tensor. Bytes are copied once, from the network's buffers; a copy large enough to be felt
 //! is made on a thread of the blocking pool and comes back as a message.
 
-use bytes::Bytes;
 use nereid_core::error::ServeError;
 use nereid_core::ids::{BatchId, Generation, InstanceId, Ticket};
 use nereid_core::machine::Machine;
 use nereid_core::schedule::Event;
-use nereid_ipc::arena::{ArenaError, Lease};
+use nereid_ipc::arena::{ArenaError, Lease, OutOfBounds};
 use nereid_proto::worker::{Execute, Parameter, Request, Tensor, parameter::Value, request};
 
 use super::model::{Message, Model};
 use super::reply;
 use super::request::{Correlation, InferRequest, ParameterValue};
+use super::tensor_data::TensorData;
 use super::tickets::Pending;
 use crate::clock;
 use crate::fleet::connection::{Connection, LeaseError};
@@ -102,9 +102,8 @@ impl Model {
         };
         if layout.length <= INLINE_COPY_BYTES_MAX {
             for &(request, input, offset) in &layout.places {
-                lease
-                    .write_at(offset, &requests[request].1.request.inputs[input].data)
-                    .map_err(ArenaError::from)?;
+                let data = &requests[request].1.request.inputs[input].data;
+                write(&mut lease, offset, data).map_err(ArenaError::from)?;
             }
             in_flight.inputs = Some(lease);
             return Ok(connection.execute(execute)?);
@@ -124,7 +123,7 @@ impl Model {
         index: usize,
         execute: Execute,
         mut inputs: Lease,
-        parts: Vec<(usize, Bytes)>,
+        parts: Vec<(usize, TensorData)>,
     ) {
         let (Some(connection), Some(sender)) = (&self.connections[index], self.self_sender.upgrade()) else {
             return;
@@ -132,7 +131,7 @@ impl Model {
         let Connection { instance, generation, .. } = **connection;
         tokio::spawn(async move {
             let copied = tokio::task::spawn_blocking(move || {
-                parts.iter().try_for_each(|(offset, data)| inputs.write_at(*offset, data)).map(|()| inputs)
+                parts.iter().try_for_each(|(offset, data)| write(&mut inputs, *offset, data)).map(|()| inputs)
             });
             // A failed join means that the runtime is going down, and the model's task with it; the layout is ours, so
             // every part fits.
@@ -171,6 +170,15 @@ impl Model {
     }
 }
 
+/// Copies a tensor, piece by piece.
+fn write(lease: &mut Lease, mut offset: usize, data: &TensorData) -> Result<(), OutOfBounds> {
+    for piece in data.pieces() {
+        lease.write_at(offset, piece)?;
+        offset += piece.len();
+    }
+    Ok(())
+}
+
 impl Layout {
     fn of(requests: &[(Ticket, &Pending)]) -> Self {
         let mut layout = Self { length: 0, places: Vec::with_capacity(requests.len() * 2) };
@@ -193,7 +201,7 @@ impl Layout {
         layout
     }
 
-    fn place(&mut self, request: usize, input: usize, data: &Bytes) {
+    fn place(&mut self, request: usize, input: usize, data: &TensorData) {
         self.places.push((request, input, self.length));
         self.length += data.len();
     }

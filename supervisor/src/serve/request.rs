@@ -5,6 +5,7 @@ use bytes::Bytes;
 use nereid_proto::inference::DataType;
 
 use super::admission::InflightBytes;
+use super::tensor_data::TensorData;
 
 /// One inference request, decoded but not yet checked against the model's configuration.
 #[derive(Debug, Default)]
@@ -47,7 +48,7 @@ pub struct InputTensor {
     pub datatype: DataType,
     pub shape: Vec<i64>,
     /// Little-endian elements in row-major order; BYTES elements have a 4-byte little-endian length before each.
-    pub data: Bytes,
+    pub data: TensorData,
 }
 
 /// A custom parameter's value.

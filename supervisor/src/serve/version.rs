@@ -12,7 +12,7 @@ use nereid_core::schedule::QueuedRequest;
 use nereid_core::stats::{FailureReason, VersionStats};
 use nereid_core::time::Duration;
 use nereid_proto::inference::model_metadata_response::TensorMetadata;
-use nereid_proto::inference::{ModelConfig as RawConfig, ModelMetadataResponse, ModelStatistics};
+use nereid_proto::inference::{ModelMetadataResponse, ModelStatistics};
 use tokio::sync::{mpsc, oneshot};
 
 use super::ModelView;
@@ -159,7 +159,7 @@ impl VersionShared {
                 datatype: DataType::from_number(input.datatype.into()),
                 shape: &input.shape,
                 byte_len: input.data.len() as u64,
-                bytes: Some(&input.data),
+                bytes: input.data.as_slice(),
             })
             .collect();
         let outputs: Vec<&str> = request.outputs.iter().map(String::as_str).collect();
@@ -202,8 +202,8 @@ impl Drop for CancelOnDrop<'_> {
 }
 
 impl ModelView for VersionShared {
-    fn config(&self) -> &RawConfig {
-        self.config.raw()
+    fn config(&self) -> &ModelConfig {
+        &self.config
     }
 
     fn config_json(&self) -> &str {

@@ -156,7 +156,7 @@ fn convert_input(
             ))
         })?
     };
-    Ok(InputTensor { name: input.name, datatype, shape: input.shape, data })
+    Ok(InputTensor { name: input.name, datatype, shape: input.shape, data: data.into() })
 }
 
 /// The region that a tensor's parameters name, if any.

@@ -30,7 +30,7 @@ impl<U: Upstream> GrpcFrontend<U> {
     pub(super) fn config_of(&self, request: &ModelConfigRequest) -> Result<ModelConfigResponse, Status> {
         let version = version::parse(&request.version).map_err(status::grpc)?;
         let model = self.upstream.model(&request.name, version).map_err(status::grpc)?;
-        Ok(ModelConfigResponse { config: Some(model.config().clone()) })
+        Ok(ModelConfigResponse { config: Some(model.config().raw().clone()) })
     }
 
     pub(super) fn statistics_of(

@@ -1,9 +1,9 @@
 //! The binary-data extension: the body begins with JSON of a length that a header tells, and tensors follow it.
 
-use bytes::Bytes;
 use nereid_core::error::ServeError;
 
 use super::body::Received;
+use crate::serve::tensor_data::TensorData;
 
 /// The header that tells the length of the JSON part.
 pub(crate) const HEADER_LENGTH: &str = "inference-header-content-length";
@@ -49,14 +49,18 @@ impl<'a> Cutter<'a> {
         Self { body, at }
     }
 
-    /// The next `size` bytes; the number of missing bytes if there are fewer.
-    pub(crate) fn cut(&mut self, size: u64) -> Result<Bytes, u64> {
+    /// The next `size` bytes, in one piece if they have to be; the number of missing bytes if there are fewer.
+    pub(crate) fn cut(&mut self, size: u64, in_one_piece: bool) -> Result<TensorData, u64> {
         let left = self.body.len() - self.at;
         match usize::try_from(size) {
             Ok(size) if size <= left => {
                 let start = self.at;
                 self.at += size;
-                Ok(self.body.slice(start..self.at))
+                Ok(if in_one_piece {
+                    self.body.slice(start..self.at).into()
+                } else {
+                    self.body.pieces(start..self.at)
+                })
             }
             _ => Err(size - left as u64),
         }

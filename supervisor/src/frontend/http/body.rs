@@ -17,6 +17,7 @@ use nereid_core::error::ServeError;
 
 use crate::frontend::Upstream;
 use crate::serve::admission::InflightBytes;
+use crate::serve::tensor_data::TensorData;
 
 /// No body may have more bytes than a signed 32-bit number counts.
 pub(crate) const BODY_SIZE_MAX: u64 = 0x7fff_ffff;
@@ -70,6 +71,21 @@ impl Received {
 
     fn clear(&mut self) {
         *self = Self::default();
+    }
+
+    /// The pieces of a range, without a copy.
+    pub(crate) fn pieces(&self, range: Range<usize>) -> TensorData {
+        let mut start = 0;
+        let mut parts = Vec::new();
+        for piece in &self.pieces {
+            let end = start + piece.len();
+            let (from, to) = (range.start.max(start), range.end.min(end));
+            if from < to {
+                parts.push(piece.slice(from - start..to - start));
+            }
+            start = end;
+        }
+        parts.into_iter().collect()
     }
 
     /// A range of the body: a view if it lies in one piece, else a copy. Cut at the body's end.

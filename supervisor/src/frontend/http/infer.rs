@@ -186,7 +186,7 @@ async fn decode(
     if body.len() as u64 > size_max {
         return Err(raw::too_large(body.len() as u64, size_max));
     }
-    let input = raw::input(model.config(), body.slice(0..body.len()))?;
+    let input = raw::input(model.config(), &body)?;
     let request = InferRequest { model: name.to_owned(), inputs: vec![input], ..InferRequest::default() };
     Ok(Decoded { request, outputs: OutputPlan::binary() })
 }

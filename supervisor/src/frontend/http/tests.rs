@@ -304,7 +304,8 @@ async fn read_until(stream: &mut TcpStream, end: &str) -> String {
     let mut text = Vec::new();
     while !String::from_utf8_lossy(&text).contains(end) {
         let mut buffer = [0; 4096];
-        let count = stream.read(&mut buffer).await.unwrap();
+        let read = tokio::time::timeout(Duration::from_secs(10), stream.read(&mut buffer));
+        let count = read.await.expect("the end never came").unwrap();
         assert!(count > 0, "the connection ended after {}", String::from_utf8_lossy(&text));
         text.extend_from_slice(&buffer[..count]);
     }

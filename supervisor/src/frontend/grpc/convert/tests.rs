@@ -53,7 +53,7 @@ fn raw_contents_are_handed_over_in_the_order_of_the_inputs() {
     assert_eq!((request.model.as_str(), request.version, request.id.as_str()), ("m", Some(3), "7"));
     assert_eq!(request.inputs[1].name, "B");
     assert_eq!(request.inputs[1].datatype, DataType::TypeUint8);
-    assert_eq!(request.inputs[1].data.as_ptr(), raw[1].as_ptr());
+    assert_eq!(request.inputs[1].data.as_slice().unwrap().as_ptr(), raw[1].as_ptr());
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn typed_contents_are_the_other_way() {
         "contents field must not be specified when using raw_input_contents for 'A' for model 'm'"
     );
     let only = ModelInferRequest { raw_input_contents: Vec::new(), ..both };
-    assert_eq!(request(only, None).unwrap().request.inputs[0].data.as_ref(), [1, 2]);
+    assert_eq!(request(only, None).unwrap().request.inputs[0].data.as_slice(), Some(&[1, 2][..]));
 }
 
 #[test]

@@ -1,4 +1,5 @@
 use super::*;
+use bytes::Bytes;
 
 fn length(header: &str, body: usize) -> Result<usize, String> {
     json_length(Some(header.as_bytes()), body).map_err(|error| error.message)
@@ -36,11 +37,11 @@ fn a_header_that_cannot_be_is_refused() {
 fn tensors_are_cut_in_order_and_what_is_missing_is_counted() {
     let body = Received::from(Bytes::from_static(b"{}abcdef"));
     let mut cutter = Cutter::new(&body, 2);
-    assert_eq!(cutter.cut(2).unwrap(), "ab");
-    assert_eq!(cutter.cut(0).unwrap(), "");
-    assert_eq!(cutter.cut(u64::MAX), Err(u64::MAX - 4));
-    assert_eq!(cutter.cut(5), Err(1));
+    assert_eq!(cutter.cut(2, true).unwrap().as_slice(), Some(&b"ab"[..]));
+    assert!(cutter.cut(0, false).unwrap().is_empty());
+    assert_eq!(cutter.cut(u64::MAX, false).unwrap_err(), u64::MAX - 4);
+    assert_eq!(cutter.cut(5, false).unwrap_err(), 1);
     assert!(!cutter.is_used_up());
-    assert_eq!(cutter.cut(4).unwrap(), "cdef");
+    assert_eq!(cutter.cut(4, false).unwrap().as_slice(), Some(&b"cdef"[..]));
     assert!(cutter.is_used_up());
 }

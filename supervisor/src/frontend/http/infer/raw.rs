@@ -1,73 +1,37 @@
 //! A body that is nothing but the data of the one input of a model.
-//!
-//! Name, type and shape come from the model's configuration; one dimension may be left open and follows from the
-//! length. A string stands there without its length.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{BufMut, BytesMut};
+use nereid_core::config::ModelConfig;
 use nereid_core::error::ServeError;
-use nereid_proto::inference::{DataType, ModelConfig};
+use nereid_core::request::deduce_raw_input;
 
 use crate::frontend::datatype;
+use crate::frontend::http::body::Received;
 use crate::serve::request::InputTensor;
+use crate::serve::tensor_data::TensorData;
 
-/// The input that `data` is.
-pub(crate) fn input(config: &ModelConfig, data: Bytes) -> Result<InputTensor, ServeError> {
-    let [input] = config.input.as_slice() else {
-        return Err(ServeError::invalid(format!(
-            "Raw request must only have 1 input (found 1) to be deduced but got {} inputs in '{}' model configuration",
-            config.input.len(),
-            config.name
-        )));
-    };
-    let datatype = input.data_type();
-    // Where the dimension lies that the length decides.
-    let mut open = None;
-    let mut elements = Some(1_u64);
-    let mut shape = Vec::with_capacity(input.dims.len() + 1);
-    if config.max_batch_size > 0 {
-        shape.push(1);
-    }
-    for &dimension in &input.dims {
-        if let Ok(size) = u64::try_from(dimension) {
-            elements = elements.and_then(|elements| elements.checked_mul(size));
-        } else if open.replace(shape.len()).is_some() {
-            return Err(ServeError::invalid(format!(
-                "The shape of the raw input '{}' can not be deduced because there are more than one variable-sized \
-                 dimension",
-                input.name
-            )));
-        }
-        shape.push(dimension);
-    }
-    let elements = elements.unwrap_or(u64::MAX);
-    if datatype == DataType::TypeString {
-        if elements != 1 {
-            return Err(ServeError::invalid(format!(
-                "For BYTE datatype raw input '{}', the model must have input shape [1]",
-                input.name
-            )));
-        }
-        if let Some(open) = open {
-            shape[open] = 1;
-        }
-        let data = with_length(&input.name, &data)?;
-        return Ok(InputTensor { name: input.name.clone(), datatype, shape, data });
-    }
-    if let Some(open) = open {
-        let element_size = datatype::byte_size(datatype).unwrap_or(1) as u64;
-        let rest = elements.saturating_mul(element_size).max(1);
-        shape[open] = i64::try_from(data.len() as u64 / rest).unwrap_or(i64::MAX);
-    }
-    Ok(InputTensor { name: input.name.clone(), datatype, shape, data })
+/// The input that `body` is; name, type and shape come from the configuration.
+pub(crate) fn input(config: &ModelConfig, body: &Received) -> Result<InputTensor, ServeError> {
+    let raw = deduce_raw_input(config, "", body.len() as u64)?;
+    let data = if raw.is_string { with_length(&raw.spec.name, body)? } else { body.pieces(0..body.len()) };
+    Ok(InputTensor {
+        name: raw.spec.name.clone(),
+        datatype: datatype::from_wire_name(raw.spec.datatype.wire_name()),
+        shape: raw.shape,
+        data,
+    })
 }
 
-fn with_length(name: &str, data: &Bytes) -> Result<Bytes, ServeError> {
-    let length = u32::try_from(data.len())
+/// A string stands in the body without its length.
+fn with_length(name: &str, body: &Received) -> Result<TensorData, ServeError> {
+    let length = u32::try_from(body.len())
         .map_err(|_| ServeError::invalid(format!("raw input '{name}' is longer than a string may be")))?;
-    let mut prefixed = BytesMut::with_capacity(data.len() + 4);
+    let mut prefixed = BytesMut::with_capacity(body.len() + 4);
     prefixed.put_u32_le(length);
-    prefixed.extend_from_slice(data);
-    Ok(prefixed.freeze())
+    for piece in body.pieces(0..body.len()).pieces() {
+        prefixed.extend_from_slice(piece);
+    }
+    Ok(prefixed.freeze().into())
 }
 
 /// The error of a body that is too large.

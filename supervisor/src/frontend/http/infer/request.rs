@@ -3,8 +3,8 @@
 //! Errors come in the order and with the texts that clients of Triton know: accessor failures are INTERNAL, what the
 //! protocol forbids is INVALID_ARGUMENT. The model's configuration is not looked at here.
 
-use bytes::Bytes;
 use nereid_core::error::ServeError;
+use nereid_proto::inference::DataType;
 
 use super::document::{Document, Input, TENSORS_MAX};
 use super::outputs::OutputPlan;
@@ -15,6 +15,7 @@ use crate::frontend::http::body::Received;
 use crate::frontend::http::json::value::{Value, missing_member, unable_to_parse};
 use crate::frontend::http::tensor::{self, Count};
 use crate::serve::request::{Correlation, InferRequest, InputTensor, ParameterValue};
+use crate::serve::tensor_data::TensorData;
 
 /// Parameters of one request.
 const PARAMETERS_MAX: usize = 4096;
@@ -197,7 +198,7 @@ fn decode_input(
     let data = match source {
         Source::Binary(size) => {
             let size = size.as_unsigned().map_err(unable_to_parse("binary_data_size"))?;
-            cutter.cut(size).map_err(|missing| {
+            cutter.cut(size, datatype == DataType::TypeString).map_err(|missing| {
                 ServeError::invalid(format!(
                     "unexpected size for input '{name}', expecting {missing} additional bytes for model '{model}'"
                 ))
@@ -205,14 +206,14 @@ fn decode_input(
         }
         Source::Region(region) => return Err(unknown_region(region)?),
         Source::Json(data) => match tensor::count(&shape) {
-            Count::Elements(0) => Bytes::new(),
+            Count::Elements(0) => TensorData::default(),
             Count::Elements(elements) => {
                 if !data.is_array() {
                     return Err(unable_to_parse("data")(ServeError::internal(
                         "attempt to access JSON non-array as array",
                     )));
                 }
-                tensor::decode(&name, datatype, elements, data, size_max)?
+                tensor::decode(&name, datatype, elements, data, size_max)?.into()
             }
             Count::Invalid => {
                 return Err(bad_shape(&name, &shape, "contains one or more invalid dimensions"));
