@@ -3,6 +3,7 @@
 //! Each module wraps one subject and keeps what makes its calls sound to itself. Nothing here knows the protocol.
 
 pub mod fds;
+pub mod heap;
 pub mod memfd;
 pub mod mmap;
 pub mod pidfd;

@@ -26,6 +26,7 @@ fn main() -> ExitCode {
 
 fn serve(options: Options) -> Exit {
     logging::start(options.levels);
+    nereid_ipc::sys::heap::give_back_large_blocks();
     let runtime = match runtime_builder().enable_all().thread_name("nereid").build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&format!("error: creating server: no runtime: {error}")),

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::exit::Exit;
+use crate::fleet::exec::Spawner;
 use crate::fleet::programs::Programs;
 use crate::fleet::version::{Environment, Handle};
 use crate::frontend::grpc::GrpcFrontend;
@@ -114,6 +115,7 @@ fn environment(options: &Options, registry: Arc<Registry>) -> Result<Environment
     let own_directory = own.parent().unwrap_or_else(|| Path::new("/"));
     Ok(Environment {
         programs: programs(&options.workers, own_directory),
+        spawner: Spawner::default(),
         registry,
         facts: ServerFacts::default(),
         backend_config: options.repository.backend_config.clone(),

@@ -11,6 +11,9 @@ use crate::exit::Exit;
 use crate::fleet::version::Handle;
 use crate::signals::Signals;
 
+/// What a worker gets at least to unload its model.
+const WORKER_STOP_MIN: Duration = Duration::from_secs(1);
+
 /// Ends everything. Frontends were told to stop already.
 pub async fn run(
     signals: &mut Signals,
@@ -28,12 +31,13 @@ pub async fn run(
             true
         }
     };
-    let deadline = if hurried { clock::now() } else { deadline };
+    // Workers without requests need a moment to end, whatever the requests have left of the time.
+    let deadline = if hurried { clock::now() } else { deadline.max(clock::now() + WORKER_STOP_MIN) };
     if unload(signals, versions, deadline).await {
         tracing::info!("stopped");
         Exit::Ok
     } else {
-        tracing::error!("failed to stop server: workers were killed at the deadline");
+        tracing::error!("failed to stop server: workers had to be killed");
         Exit::Failed
     }
 }
@@ -52,22 +56,25 @@ async fn frontends_ended(frontends: Vec<JoinHandle<()>>, deadline: Instant) {
     }
 }
 
-/// Whether everything ended before the deadline, without a second signal.
+/// Whether all workers ended by themselves.
 async fn unload(signals: &mut Signals, versions: Vec<Handle>, deadline: Instant) -> bool {
     let mut unloads = JoinSet::new();
     let urgent = tokio::sync::watch::Sender::new(false);
     for version in versions {
         unloads.spawn(version.unload(deadline, urgent.subscribe()));
     }
+    let mut by_themselves = true;
     loop {
         tokio::select! {
             biased;
-            ended = unloads.join_next() => if ended.is_none() { break },
+            ended = unloads.join_next() => match ended {
+                Some(ended) => by_themselves &= ended.unwrap_or(false),
+                None => break by_themselves,
+            },
             name = signals.next() => {
                 tracing::warn!("{name} again: stopping now");
                 urgent.send_replace(true);
             }
         }
     }
-    clock::now() < deadline && !*urgent.borrow()
 }

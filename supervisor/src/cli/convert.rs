@@ -12,6 +12,8 @@ use crate::frontend::listen::Address;
 use crate::observe::logging::Levels;
 use crate::options::{GrpcOptions, HttpOptions, Options, RepositoryOptions, WorkerOptions};
 
+/// The size of an arena's first segment.
+const ARENA_BYTES_MIN: u64 = 1024 * 1024;
 /// What Triton's server puts before a key of `--grpc-restricted-protocol`.
 const GRPC_KEY_PREFIX: &str = "triton-grpc-protocol-";
 
@@ -23,6 +25,15 @@ pub(super) fn options(flags: Flags, mut warnings: Vec<String>) -> Result<Options
             }
             _ => "invalid argument for --model-control-mode".to_owned(),
         }));
+    }
+    for (flag, value, least) in [
+        ("max-inflight-bytes", flags.max_inflight_bytes, 1),
+        ("arena-byte-size", flags.arena_byte_size, ARENA_BYTES_MIN),
+        ("model-load-timeout-secs", flags.model_load_timeout_secs, 1),
+    ] {
+        if value < least {
+            return Err(UsageError(format!("Error: --{flag} must be at least {least}, got {value}.")));
+        }
     }
     if flags.strict_model_config {
         warnings.push("--strict-model-config is deprecated, use --disable-auto-complete-config".to_owned());

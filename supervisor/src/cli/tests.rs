@@ -121,3 +121,10 @@ fn help_and_version_are_printed() {
         matches!(parse(line("nereid serve --help")).unwrap(), Command::Print(text) if text.contains("--http-port"))
     );
 }
+
+#[test]
+fn sizes_with_which_nothing_could_be_served_are_refused() {
+    for flags in ["--max-inflight-bytes 0", "--arena-byte-size 1000", "--model-load-timeout-secs 0"] {
+        assert!(error(&format!("nereid serve {flags}")).contains("must be at least"), "{flags}");
+    }
+}

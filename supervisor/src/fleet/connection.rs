@@ -182,7 +182,15 @@ impl Connection {
 
     /// Memory for the inputs of a batch. A segment that it needs is announced before the batch that uses it.
     pub fn lease(&mut self, length: u64) -> Result<Lease, LeaseError> {
-        let (lease, added) = self.inputs.lease(length)?;
+        let leased = match self.inputs.lease(length) {
+            // Segments that are too small for this batch may be what fills the arena.
+            Err(ArenaError::LimitReached { .. }) => {
+                self.trim_inputs()?;
+                self.inputs.lease(length)
+            }
+            leased => leased,
+        };
+        let (lease, added) = leased?;
         if let Some(segment) = added {
             self.add_segment(segment)?;
         }
@@ -207,15 +215,27 @@ impl Connection {
             self.send(to_worker::Message::Release(Release { slots }), None)?;
         }
         if self.inputs.mapped_bytes() > IDLE_BYTES_KEPT {
-            for segment in self.inputs.trim() {
-                self.remove_segment(segment, Direction::Input)?;
-            }
+            self.trim_inputs()?;
         }
         // While the network still reads an output, the worker may not be told that its slot's segment is gone.
         if self.outputs.mapped_bytes() > IDLE_BYTES_KEPT && self.returns.pinned.load(Ordering::Relaxed) == 0 {
             for segment in self.outputs.trim() {
                 self.remove_segment(segment, Direction::Output)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Whether the outputs of the past fill so much of the arena that a larger one may find no room. To be asked, and
+    /// answered by [`Self::trim`], while the worker has no batch: later it is too late.
+    #[must_use]
+    pub fn is_crowded(&self) -> bool {
+        self.outputs.mapped_bytes() > self.arena_bytes_max / 2
+    }
+
+    fn trim_inputs(&mut self) -> Result<(), ConnectionError> {
+        for segment in self.inputs.trim() {
+            self.remove_segment(segment, Direction::Input)?;
         }
         Ok(())
     }

@@ -7,12 +7,14 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use nereid_core::ids::Generation;
 use nereid_ipc::channel::Channel;
 use nereid_ipc::error::IpcError;
 use nereid_ipc::sys::spawn::WorkerCommand;
 use nereid_ipc::sys::worker_process::WorkerProcess;
+use tokio::sync::Semaphore;
 
 /// What to run for an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,11 +46,28 @@ pub enum SpawnError {
     Stopping,
 }
 
-/// Starts `program` as the given incarnation. The wait for `exec` does not hold up the runtime.
-pub async fn start(program: Program, generation: Generation) -> Result<Spawned, SpawnError> {
-    tokio::task::spawn_blocking(move || spawn(&program, generation))
-        .await
-        .unwrap_or(Err(SpawnError::Stopping))
+/// Starts that are on their way at once. One thread forks them all, so more would only fill the blocking pool, which
+/// the requests need for their large tensors.
+const STARTS_MAX: usize = 2;
+
+/// The right to start processes, shared by all instances. The wait for `exec` does not hold up the runtime.
+#[derive(Clone, Debug)]
+pub struct Spawner(Arc<Semaphore>);
+
+impl Default for Spawner {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(STARTS_MAX)))
+    }
+}
+
+impl Spawner {
+    /// Starts `program` as the given incarnation.
+    pub async fn start(self, program: Program, generation: Generation) -> Result<Spawned, SpawnError> {
+        let Ok(_permit) = self.0.acquire().await else { return Err(SpawnError::Stopping) };
+        tokio::task::spawn_blocking(move || spawn(&program, generation))
+            .await
+            .unwrap_or(Err(SpawnError::Stopping))
+    }
 }
 
 fn spawn(program: &Program, generation: Generation) -> Result<Spawned, SpawnError> {

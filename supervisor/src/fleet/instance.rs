@@ -21,7 +21,7 @@ use nix::sys::signal::Signal;
 use tokio::sync::{mpsc, watch};
 
 use super::connection::{Connection, Order};
-use super::exec::{self, Program, SpawnError, Spawned};
+use super::exec::{Program, SpawnError, Spawned, Spawner};
 use super::handshake::{self, Word};
 use super::logs::{self, LastLines, Origin, Stream};
 use super::status::StatusCell;
@@ -56,7 +56,11 @@ pub enum Report {
         instance: InstanceId,
         reason: String,
     },
-    Stopped(InstanceId),
+    /// `killed`: it did not end by itself when it was asked to.
+    Stopped {
+        instance: InstanceId,
+        killed: bool,
+    },
     /// From the scheduler's task: nothing is left of its requests.
     Drained,
 }
@@ -66,6 +70,7 @@ pub enum Report {
 pub struct Setup {
     pub number: InstanceId,
     pub spec: InstanceSpec,
+    pub spawner: Spawner,
     pub program: Program,
     /// What the worker is asked to describe: the configuration before completion.
     pub described: Arc<Model>,
@@ -102,6 +107,8 @@ struct Task {
     /// The machine wants to load, and the version is not complete yet.
     load_waits: bool,
     describe_waits: bool,
+    /// The worker of this life had to be killed.
+    killed: bool,
     stopped: bool,
 }
 
@@ -128,6 +135,7 @@ pub async fn run(setup: Setup, orders: mpsc::Receiver<Order>, order_sender: mpsc
         signal_at_birth: None,
         load_waits: false,
         describe_waits: false,
+        killed: false,
         stopped: false,
     };
     task.machine.handle(clock::now(), Event::Start);
@@ -319,10 +327,12 @@ impl Task {
         match action {
             Action::Spawn { generation } => {
                 self.signal_at_birth = None;
+                self.killed = false;
                 self.load_waits = false;
                 self.describe_waits = false;
                 self.report(Report::Starting(self.setup.number)).await;
-                self.starting = Some(Box::pin(exec::start(self.setup.program.clone(), generation)));
+                self.starting =
+                    Some(Box::pin(self.setup.spawner.clone().start(self.setup.program.clone(), generation)));
             }
             Action::SendDescribe { generation } => {
                 self.describe_waits = true;
@@ -335,7 +345,10 @@ impl Task {
             }
             Action::SendStop { generation } => self.say(now, &handshake::stop(generation)),
             Action::Term { .. } => self.signal(Signal::SIGTERM),
-            Action::Kill { .. } => self.signal(Signal::SIGKILL),
+            Action::Kill { .. } => {
+                self.killed = true;
+                self.signal(Signal::SIGKILL);
+            }
             Action::Abandon { .. } => self.life = None,
             Action::AnnounceUp { generation } => self.announce_up(generation).await,
             Action::AnnounceDraining { generation } => {
@@ -362,7 +375,7 @@ impl Task {
             }
             Action::ReportStopped => {
                 self.stopped = true;
-                self.report(Report::Stopped(self.setup.number)).await;
+                self.report(Report::Stopped { instance: self.setup.number, killed: self.killed }).await;
             }
         }
     }

@@ -21,7 +21,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::connection::Order;
-use super::exec::Program;
+use super::exec::{Program, Spawner};
 use super::instance::{self, ORDERS_MAX, Prepared, Report, Setup};
 use super::programs::Programs;
 use super::status::StatusCell;
@@ -38,6 +38,7 @@ const COMMANDS_MAX: usize = 8;
 #[derive(Debug)]
 pub struct Environment {
     pub programs: Programs,
+    pub spawner: Spawner,
     pub registry: Arc<Registry>,
     pub facts: ServerFacts,
     /// `--backend-config`: (backend, or empty for all; key; value), in the order given.
@@ -63,25 +64,29 @@ pub struct Request {
 #[derive(Debug)]
 pub struct Handle {
     unload: mpsc::Sender<Instant>,
-    task: JoinHandle<()>,
+    task: JoinHandle<bool>,
 }
 
 impl Handle {
     /// Ends the version by `deadline`, or at once when `urgent` turns true: its requests first, then its workers.
-    /// Waits until nothing of it is left.
-    pub async fn unload(self, deadline: Instant, mut urgent: watch::Receiver<bool>) {
+    /// Waits until nothing of it is left. Whether its workers ended by themselves.
+    pub async fn unload(self, deadline: Instant, mut urgent: watch::Receiver<bool>) -> bool {
         let Self { unload, mut task } = self;
         let _ = unload.send(deadline).await;
         let in_time = tokio::select! {
             biased;
-            // It failed only if the runtime is going down, which is an end as well.
-            _ = &mut task => true,
-            Ok(_) = urgent.wait_for(|urgent| *urgent) => false,
+            ended = &mut task => Some(ended),
+            _ = urgent.wait_for(|urgent| *urgent) => None,
         };
-        if !in_time {
-            let _ = unload.send(clock::now()).await;
-            let _ = task.await;
-        }
+        let ended = match in_time {
+            Some(ended) => ended,
+            None => {
+                let _ = unload.send(clock::now()).await;
+                task.await
+            }
+        };
+        // It fails only if the runtime is going down, which is an end as well.
+        ended.unwrap_or(false)
     }
 }
 
@@ -100,6 +105,8 @@ struct Task {
     shared: Option<Arc<VersionShared>>,
     started: StdInstant,
     outcome: Option<oneshot::Sender<Result<(), ServeError>>>,
+    /// A worker had to be killed at the end.
+    killed: bool,
     ended: bool,
 }
 
@@ -130,6 +137,7 @@ pub fn load(
         shared: None,
         started: StdInstant::now(),
         outcome: Some(outcome),
+        killed: false,
         ended: false,
         environment,
         request,
@@ -168,7 +176,8 @@ impl Task {
         self.environment.auto_complete
     }
 
-    async fn run(mut self, mut unloads: mpsc::Receiver<Instant>) {
+    /// Whether the workers ended by themselves.
+    async fn run(mut self, mut unloads: mpsc::Receiver<Instant>) -> bool {
         self.machine.handle(clock::now(), Event::Load);
         self.perform().await;
         let mut unloads_open = true;
@@ -190,6 +199,7 @@ impl Task {
             }
             self.perform().await;
         }
+        !self.killed
     }
 
     fn reported(&mut self, report: Report) {
@@ -210,7 +220,8 @@ impl Task {
             Report::Failed { instance, reason } => {
                 self.machine.handle(now, Event::InstanceFailed { instance, reason });
             }
-            Report::Stopped(instance) => {
+            Report::Stopped { instance, killed } => {
+                self.killed |= killed;
                 self.orders.remove(&instance);
                 self.machine.handle(now, Event::InstanceStopped { instance });
             }
@@ -239,8 +250,11 @@ impl Task {
         let model_task = Model::new(Arc::clone(&shared), scheduler, messages, inbox.downgrade());
         let reports = self.report_sender.clone();
         tokio::spawn(async move {
-            model_task.run().await;
+            let connections = model_task.run().await;
             let _ = reports.send(Report::Drained).await;
+            // Until the version's task has ended, and with it the workers.
+            reports.closed().await;
+            drop(connections);
         });
         self.shared = Some(shared);
         self.prepare.send_replace(Some(Prepared { model, inbox }));
@@ -306,6 +320,7 @@ impl Task {
         let setup = Setup {
             number,
             spec: self.specs[index].clone(),
+            spawner: self.environment.spawner.clone(),
             program: self.program.clone(),
             described: Arc::clone(&self.described),
             config: InstanceConfig {

@@ -149,7 +149,6 @@ async fn connection<U: Upstream>(frontend: Arc<HttpFrontend<U>>, stream: TcpStre
         .max_header_size(HEAD_SIZE_MAX)
         .max_buf_size(BUFFER_SIZE_MAX)
         .title_case_headers(true)
-        .pipeline_flush(true)
         .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     let ended = tokio::select! {

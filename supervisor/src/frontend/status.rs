@@ -4,6 +4,9 @@ use http::StatusCode;
 use nereid_core::error::{ErrorKind, ServeError};
 use tonic::{Code, Status};
 
+/// Bytes of an error text that gRPC carries; each may become three on the wire.
+const GRPC_MESSAGE_MAX: usize = 2048;
+
 /// The HTTP status and the gRPC code of a kind of error.
 #[must_use]
 pub const fn codes(kind: ErrorKind) -> (StatusCode, Code) {
@@ -28,7 +31,16 @@ pub const fn http(kind: ErrorKind) -> StatusCode {
 /// An error as gRPC tells it.
 #[must_use]
 pub fn grpc(error: ServeError) -> Status {
-    Status::new(codes(error.kind).1, error.message)
+    Status::new(codes(error.kind).1, cut(error.message))
+}
+
+/// Clients refuse trailers of more than some kilobytes and then tell of a broken call instead of the error.
+fn cut(mut message: String) -> String {
+    if message.len() > GRPC_MESSAGE_MAX {
+        message.truncate(message.floor_char_boundary(GRPC_MESSAGE_MAX));
+        message.push('…');
+    }
+    message
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use nereid_core::config::autofill::autofill;
 use nereid_core::config::normalise::{normalise, normalise_instance_groups};
+use nereid_core::config::validate::{validate, validate_all, validate_before_completion};
 use nereid_core::config::{RawConfig, VersionPolicy};
 use nereid_core::error::ServeError;
 use tokio::sync::Semaphore;
@@ -134,6 +135,16 @@ fn prepare(environment: &Environment, found: Found) -> Result<Vec<Request>, Serv
     }
     normalise(&mut config);
     normalise_instance_groups(&mut config, &environment.facts, &[]);
+    if environment.auto_complete {
+        validate_before_completion(&config, &environment.facts)
+    } else {
+        validate(&config, &environment.facts)
+    }
+    .inspect_err(|_| {
+        for error in validate_all(&config, &environment.facts) {
+            tracing::error!(model = name, "{error}");
+        }
+    })?;
     let selection = VersionPolicy::of(&config).select(&name, &versions.versions);
     for warning in &selection.warnings {
         tracing::warn!(model = name, "{warning}");

@@ -102,11 +102,16 @@ pub fn version_directory(directory: &Path, version: i64) -> PathBuf {
 fn read_config(directory: &Path, config_name: &str) -> Result<RawConfig, ServeError> {
     let custom = directory.join("configs").join(format!("{config_name}.pbtxt"));
     let path = if !config_name.is_empty() && custom.is_file() { custom } else { directory.join(CONFIG_FILE) };
-    let file = match fs::File::open(&path) {
-        Ok(file) => file,
+    match fs::metadata(&path) {
+        // To open a pipe would wait for its writer.
+        Ok(metadata) if !metadata.is_file() => {
+            return Err(ServeError::invalid(format!("'{}' is not a regular file", path.display())));
+        }
+        Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(RawConfig::default()),
         Err(error) => return Err(unreadable(&path, &error)),
-    };
+    }
+    let file = fs::File::open(&path).map_err(|error| unreadable(&path, &error))?;
     let mut text = String::new();
     file.take(CONFIG_BYTES_MAX + 1).read_to_string(&mut text).map_err(|error| unreadable(&path, &error))?;
     if text.len() as u64 > CONFIG_BYTES_MAX {

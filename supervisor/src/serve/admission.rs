@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nereid_core::error::ServeError;
 
-/// The bytes of all requests that are being served, bounded by `--max-inflight-bytes`.
+/// The bytes of all requests that are being served, and of replies that were copied for slow clients, bounded by
+/// `--max-inflight-bytes`.
 #[derive(Debug)]
 pub struct Admission {
     bytes: AtomicU64,
@@ -31,7 +32,7 @@ impl Admission {
         let share = InflightBytes { admission: Arc::clone(self), bytes };
         if before.saturating_add(bytes) > self.bytes_max {
             return Err(ServeError::unavailable(format!(
-                "request of {bytes} bytes exceeds the limit of {} bytes in flight, of which {before} are in use; \
+                "{bytes} bytes exceed the limit of {} bytes in flight, of which {before} are in use; \
                  send it again later or raise --max-inflight-bytes",
                 self.bytes_max
             )));
@@ -43,6 +44,13 @@ impl Admission {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
+    }
+}
+
+impl InflightBytes {
+    /// Takes on that many bytes more for the same request: of its reply, while a client is slow to read it.
+    pub fn more(&self, bytes: u64) -> Result<Self, ServeError> {
+        self.admission.admit(bytes)
     }
 }
 

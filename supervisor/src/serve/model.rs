@@ -66,6 +66,8 @@ pub struct Model {
     pub(super) self_sender: mpsc::WeakSender<Message>,
     /// By instance number.
     pub(super) connections: Vec<Option<Box<Connection>>>,
+    /// By instance number: connections that are of no more use, held until the death of the worker is told.
+    condemned: Vec<Option<Box<Connection>>>,
     /// By instance number: how many batches its worker may hold.
     pipelines: Vec<Pipeline>,
     /// By instance number: it takes no more work.
@@ -93,6 +95,7 @@ impl Model {
             inbox,
             self_sender,
             connections: (0..instances).map(|_| None).collect(),
+            condemned: (0..instances).map(|_| None).collect(),
             pipelines: vec![Pipeline::default(); instances],
             draining: vec![false; instances],
             pending: IdMap::default(),
@@ -103,8 +106,9 @@ impl Model {
         }
     }
 
-    /// Runs until the version is stopped and drained, or nobody holds a sender any more.
-    pub async fn run(mut self) {
+    /// Runs until the version is stopped and drained, or nobody holds a sender any more. Gives the connections back:
+    /// a worker whose sockets close exits at once, so they stay open until it has been told to stop.
+    pub async fn run(mut self) -> Vec<Option<Box<Connection>>> {
         let mut timer = pin!(tokio::time::sleep(Duration::ZERO));
         let mut armed = None;
         while !self.drained {
@@ -128,6 +132,7 @@ impl Model {
             }
         }
         self.fail_all("the model was unloaded");
+        self.connections
     }
 
     /// Takes in what has come, a bounded share of it. Ready when something has; `false` when nobody can ask any more.
@@ -192,6 +197,9 @@ impl Model {
     pub(super) fn broken(&mut self, instance: usize, error: ConnectionError) {
         if let Some(connection) = self.connections[instance].take() {
             connection.report(error);
+            // To close the socket now would let the worker exit by itself before it is killed for its fault, and the
+            // cause would be lost.
+            self.condemned[instance] = Some(connection);
         }
     }
 
@@ -234,6 +242,7 @@ impl Model {
             return;
         }
         *slot = None;
+        self.condemned[instance.0 as usize] = None;
         // Their inputs lay in memory that goes with the worker.
         self.in_flight.retain(|_, batch| batch.instance != instance);
         self.scheduler.handle(clock::now(), Event::InstanceDown { instance });
@@ -264,6 +273,14 @@ impl Model {
         let now = clock::now();
         let index = instance.0 as usize;
         self.scheduler.handle(now, Event::Finished { instance, batch });
+        let idle = !self.in_flight.values().any(|batch| batch.instance == instance);
+        if let Some(connection) = self.connections[index].as_mut()
+            && connection.is_crowded()
+            && idle
+            && let Err(error) = connection.trim()
+        {
+            self.broken(index, error);
+        }
         // A worker that is going must not be taken for one that came.
         if self.connections[index].is_some()
             && !self.draining[index]

@@ -2,7 +2,7 @@
 //!
 //! Outputs are read in place when they are large: the body that goes to the network is a slice of the worker's
 //! output memory, given back when the network has taken it. Small ones are copied out, and so are large ones once
-//! slow clients pin half of an instance's output memory.
+//! slow clients pin half of an instance's output memory; those copies count as bytes in flight.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,6 +17,7 @@ use nereid_ipc::arena::OutputView;
 use nereid_proto::inference::DataType;
 use nereid_proto::worker::{Executed, Failure, Parameter, Response, Timing, parameter::Value};
 
+use super::admission::InflightBytes;
 use super::dispatch::InFlight;
 use super::model::Model;
 use super::request::{InferResponse, OutputTensor, ParameterValue};
@@ -76,9 +77,15 @@ fn response_of(
         return Err(format!("answered request {ticket}, which is not in batch {batch}"));
     }
     let Some(connection) = model.connections[instance].as_ref() else { return Ok(()) };
-    // Checked even when nobody waits for it: what the worker says of its memory has to be true.
-    let outputs = read_outputs(connection, &mut response, slots)?;
     let Some(pending) = model.pending.get_mut(&ticket) else { return Ok(()) };
+    let outputs = match read_outputs(connection, &mut response, slots, &pending.bytes)? {
+        Ok(outputs) => outputs,
+        Err(error) => {
+            pending.responses = pending.responses.saturating_add(1);
+            pending.first_response.get_or_insert(Err(error));
+            return Ok(());
+        }
+    };
     // An empty final response only says that there are no more.
     if response.r#final && response.error.is_none() && outputs.is_empty() && pending.responses > 0 {
         return Ok(());
@@ -230,24 +237,36 @@ impl Slots {
     }
 }
 
+/// The outer error: the worker broke the protocol. The inner one: there is no room for the reply.
 fn read_outputs(
     connection: &Connection,
     response: &mut Response,
     slots: &mut Slots,
-) -> Result<Vec<OutputTensor>, String> {
+    share: &InflightBytes,
+) -> Result<Result<Vec<OutputTensor>, ServeError>, String> {
     let mut outputs = Vec::with_capacity(response.outputs.len());
+    let mut refused = None;
     for tensor in std::mem::take(&mut response.outputs) {
         let view = connection
             .outputs()
             .take(tensor)
             .map_err(|error| format!("described an output wrongly: {error}"))?;
         let guard = slots.guard(view.slot, connection.returns());
-        outputs.push(read_output(connection, view, guard));
+        match read_output(connection, view, guard, share) {
+            Ok(output) => outputs.push(output),
+            Err(error) => refused = Some(error),
+        }
     }
-    Ok(outputs)
+    Ok(refused.map_or(Ok(outputs), Err))
 }
 
-fn read_output(connection: &Connection, mut view: OutputView, guard: Arc<SlotGuard>) -> OutputTensor {
+/// In place, copied at once, or copied on the account of the bytes in flight: see the module's text.
+fn read_output(
+    connection: &Connection,
+    mut view: OutputView,
+    guard: Arc<SlotGuard>,
+    share: &InflightBytes,
+) -> Result<OutputTensor, ServeError> {
     let length = view.len() as u64;
     let name = std::mem::take(&mut view.name);
     let shape = std::mem::take(&mut view.shape);
@@ -255,13 +274,28 @@ fn read_output(connection: &Connection, mut view: OutputView, guard: Arc<SlotGua
         .ok()
         .and_then(|number| DataType::try_from(number).ok())
         .unwrap_or(DataType::TypeInvalid);
-    let data = if length <= COPY_OUT_BYTES_MAX || !connection.returns().pin(length, connection.pinned_max()) {
+    let data = if length <= COPY_OUT_BYTES_MAX {
         Bytes::from(view.copy())
-    } else {
+    } else if connection.returns().pin(length, connection.pinned_max()) {
         guard.bytes.fetch_add(length, Ordering::Relaxed);
         view.into_bytes(guard)
+    } else {
+        let share = share.more(length)?;
+        Bytes::from_owner(Copied { bytes: view.copy(), _share: share })
     };
-    OutputTensor { name, datatype, shape, data }
+    Ok(OutputTensor { name, datatype, shape, data })
+}
+
+/// An output that was copied out and counts as bytes in flight until the network has taken it.
+struct Copied {
+    bytes: Vec<u8>,
+    _share: InflightBytes,
+}
+
+impl AsRef<[u8]> for Copied {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 fn error_of(failure: Failure) -> ServeError {

@@ -57,9 +57,10 @@ pub fn validate_all(raw: &RawConfig, facts: &ServerFacts) -> Vec<ServeError> {
 }
 
 /// The first mistake among what does not change by completion: what is checked before a worker is asked.
-pub fn validate_before_completion(raw: &RawConfig) -> Result<(), ServeError> {
+pub fn validate_before_completion(raw: &RawConfig, facts: &ServerFacts) -> Result<(), ServeError> {
     let mut findings = Findings::default();
     check_model(raw, &mut findings);
+    groups::check(raw, facts, &mut findings);
     first(findings.errors)
 }
 

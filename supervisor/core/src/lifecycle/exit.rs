@@ -37,12 +37,12 @@ impl fmt::Display for ExitCause {
         match self {
             Self::Code(code) => write!(f, "exited with code {code}"),
             Self::Signal(number) => match signal_name(*number) {
-                Some(name) => write!(f, "killed by signal {number} ({name})"),
-                None => write!(f, "killed by signal {number}"),
+                Some(name) => write!(f, "was killed by signal {number} ({name})"),
+                None => write!(f, "was killed by signal {number}"),
             },
-            Self::OutOfMemory => f.write_str("killed by the kernel because its memory ran out"),
-            Self::KilledBy(reason) => write!(f, "killed by the supervisor: {reason}"),
-            Self::ProtocolError(what) => write!(f, "killed by the supervisor because it {what}"),
+            Self::OutOfMemory => f.write_str("was killed by the kernel because its memory ran out"),
+            Self::KilledBy(reason) => write!(f, "was killed by the supervisor: {reason}"),
+            Self::ProtocolError(what) => write!(f, "was killed by the supervisor because it {what}"),
             Self::HandshakeTimeout(limit) => write!(f, "did not report within {limit:?} of its start"),
             Self::LoadTimeout(limit) => write!(f, "did not load the model within {limit:?}"),
             Self::LoadFailed(reason) => write!(f, "failed to load the model: {reason}"),

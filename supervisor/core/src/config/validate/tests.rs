@@ -70,12 +70,23 @@ fn all_mistakes_are_told_and_the_first_is_the_one_that_counts() {
         ]
     );
     assert_eq!(validate(&raw, &facts(&[])).unwrap_err().message, all[0]);
-    assert_eq!(validate_before_completion(&raw).unwrap_err().message, all[0]);
+    assert_eq!(validate_before_completion(&raw, &ServerFacts::default()).unwrap_err().message, all[0]);
 }
 
 #[test]
-fn tensors_and_instances_are_not_asked_for_before_completion() {
-    let raw = completed(&format!("{BASE} input {{ name: 'a' }} instance_group {{ gpus: 1 }}"), &facts(&[]));
-    assert_eq!(validate_before_completion(&raw), Ok(()));
+fn tensors_are_not_asked_for_before_completion() {
+    let raw = completed(&format!("{BASE} input {{ name: 'a' }}"), &facts(&[]));
+    assert_eq!(validate_before_completion(&raw, &facts(&[])), Ok(()));
     assert!(validate(&raw, &facts(&[])).is_err());
+}
+
+#[test]
+fn instances_are_counted_before_any_is_started() {
+    let raw =
+        completed(&format!("{BASE} instance_group {{ kind: KIND_CPU count: 2000000000 }}"), &facts(&[]));
+    let error = validate_before_completion(&raw, &facts(&[])).unwrap_err();
+    assert_eq!(
+        error.message,
+        "the instance groups of model m ask for 2000000000 instances; the limit is 4096"
+    );
 }

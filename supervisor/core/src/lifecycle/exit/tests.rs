@@ -4,17 +4,17 @@ use super::*;
 fn each_cause_reads_after_the_name_of_a_worker() {
     let words = [
         (ExitCause::Code(3), "exited with code 3"),
-        (ExitCause::Signal(9), "killed by signal 9 (SIGKILL)"),
-        (ExitCause::Signal(11), "killed by signal 11 (SIGSEGV)"),
-        (ExitCause::Signal(42), "killed by signal 42"),
-        (ExitCause::OutOfMemory, "killed by the kernel because its memory ran out"),
+        (ExitCause::Signal(9), "was killed by signal 9 (SIGKILL)"),
+        (ExitCause::Signal(11), "was killed by signal 11 (SIGSEGV)"),
+        (ExitCause::Signal(42), "was killed by signal 42"),
+        (ExitCause::OutOfMemory, "was killed by the kernel because its memory ran out"),
         (
             ExitCause::KilledBy("no progress for 5s".to_owned()),
-            "killed by the supervisor: no progress for 5s",
+            "was killed by the supervisor: no progress for 5s",
         ),
         (
             ExitCause::ProtocolError("sent garbage".to_owned()),
-            "killed by the supervisor because it sent garbage",
+            "was killed by the supervisor because it sent garbage",
         ),
         (ExitCause::HandshakeTimeout(Duration::from_secs(30)), "did not report within 30s of its start"),
         (ExitCause::LoadTimeout(Duration::from_millis(1500)), "did not load the model within 1.5s"),
@@ -32,7 +32,7 @@ fn a_failed_load_says_what_the_worker_did_and_the_model_in_its_own_words() {
     assert_eq!(ExitCause::LoadFailed("no file".to_owned()).as_load_failure(), "no file");
     assert_eq!(
         ExitCause::Signal(6).as_load_failure(),
-        "worker killed by signal 6 (SIGABRT) while loading the model"
+        "worker was killed by signal 6 (SIGABRT) while loading the model"
     );
     assert_eq!(
         ExitCause::LoadTimeout(Duration::from_secs(2)).as_load_failure(),
