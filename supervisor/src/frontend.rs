@@ -15,6 +15,7 @@ pub mod http;
 pub mod listen;
 pub mod metrics;
 pub mod restrict;
+mod rope;
 pub mod status;
 pub mod upstream;
 mod version;

@@ -287,7 +287,11 @@ impl Task {
                 Some(shared) => drop(shared.inbox().send(Message::Stop).await),
                 None => self.machine.handle(clock::now(), Event::Drained),
             },
-            Action::FailFast { reason } => self.tell(Message::Unavailable(reason)).await,
+            Action::FailFast { reason } => {
+                let WorkerModel { name, version, .. } = &*self.described;
+                let reason = format!("model '{name}' version {version}: {reason}").into();
+                self.tell(Message::Unavailable(reason)).await;
+            }
             Action::StopFailFast => self.tell(Message::Available).await,
             Action::Readiness { ready } => {
                 if let Some(shared) = &self.shared {

@@ -12,12 +12,10 @@ use nereid_proto::inference::{
     ModelStatistics, ModelTransactionPolicy, StatisticDuration,
 };
 
-use bytes::Bytes;
-
 use super::Upstream;
+use super::rope::joined;
 use crate::serve::admission::{Admission, InflightBytes};
 use crate::serve::request::{InferRequest, InferResponse, OutputTensor};
-use crate::serve::tensor_data::TensorData;
 use crate::serve::{ModelView, ServerMetadata};
 
 /// Room for requests in flight.
@@ -100,13 +98,6 @@ pub(crate) fn config(name: &str) -> Option<ModelConfig> {
     normalise(&mut raw);
     normalise_instance_groups(&mut raw, &facts, &[]);
     Some(ModelConfig::new(raw, &facts).unwrap())
-}
-
-fn joined(data: &TensorData) -> Bytes {
-    match data.pieces().count() {
-        1 => data.pieces().next().cloned().unwrap_or_default(),
-        _ => data.pieces().flat_map(|piece| piece.iter().copied()).collect(),
-    }
 }
 
 impl Upstream for Fake {

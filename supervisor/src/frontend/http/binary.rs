@@ -2,7 +2,7 @@
 
 use nereid_core::error::ServeError;
 
-use super::body::Received;
+use crate::frontend::rope::Rope;
 use crate::serve::tensor_data::TensorData;
 
 /// The header that tells the length of the JSON part.
@@ -39,13 +39,13 @@ pub(crate) fn json_length(header: Option<&[u8]>, body_length: usize) -> Result<u
 /// Cuts tensors off a body, one after the other.
 #[derive(Debug)]
 pub(crate) struct Cutter<'a> {
-    body: &'a Received,
+    body: &'a Rope,
     at: usize,
 }
 
 impl<'a> Cutter<'a> {
     /// The first tensor begins at `at`.
-    pub(crate) const fn new(body: &'a Received, at: usize) -> Self {
+    pub(crate) const fn new(body: &'a Rope, at: usize) -> Self {
         Self { body, at }
     }
 

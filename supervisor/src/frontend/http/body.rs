@@ -1,23 +1,21 @@
 //! Bodies: reads a request's with bounds, and writes a reply's without copying tensors.
 //!
-//! A request body stays in the pieces in which it arrived, small ones joined, until somebody asks for a range of it.
-//! What is too large is thrown away as it comes, so that a client which still sends can read why it was refused.
+//! A request body stays in the pieces in which it arrived. What is too large is thrown away as it comes, so that a client which still sends can read why it was refused.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, SizeHint};
 use nereid_core::error::ServeError;
 
 use crate::frontend::Upstream;
+use crate::frontend::rope::Rope;
 use crate::serve::admission::InflightBytes;
-use crate::serve::tensor_data::TensorData;
 
 /// No body may have more bytes than a signed 32-bit number counts.
 pub(crate) const BODY_SIZE_MAX: u64 = 0x7fff_ffff;
@@ -28,8 +26,6 @@ pub(crate) const SMALL_CHUNKS_MAX: u32 = 65_536;
 const DISCARDED_CHUNKS_MAX: u32 = 16 * SMALL_CHUNKS_MAX;
 /// Below what a piece counts as a chunk that a client made small. Larger pieces come from the network.
 const SMALL_CHUNK: usize = 512;
-/// Pieces up to here are joined with their neighbours.
-const JOINED_PIECE: usize = 4096;
 /// Bodies of unknown length are read up to here without asking whether there is room: the number of connections bounds
 /// them.
 const UNRESERVED: u64 = 64 * 1024;
@@ -41,80 +37,14 @@ const PAUSE_MAX: Duration = Duration::from_secs(60);
 /// A body as it came.
 #[derive(Debug, Default)]
 pub(crate) struct Received {
-    pieces: Vec<Bytes>,
-    tail: BytesMut,
-    length: usize,
+    pub(crate) rope: Rope,
     /// The room that a body of known length takes.
     pub(crate) room: Option<InflightBytes>,
 }
 
-impl Received {
-    pub(crate) const fn len(&self) -> usize {
-        self.length
-    }
-
-    fn push(&mut self, piece: Bytes) {
-        self.length += piece.len();
-        if piece.len() > JOINED_PIECE || (self.pieces.is_empty() && self.tail.is_empty()) {
-            self.flush();
-            self.pieces.push(piece);
-        } else {
-            self.tail.extend_from_slice(&piece);
-        }
-    }
-
-    fn flush(&mut self) {
-        if !self.tail.is_empty() {
-            self.pieces.push(self.tail.split().freeze());
-        }
-    }
-
-    fn clear(&mut self) {
-        *self = Self::default();
-    }
-
-    /// The pieces of a range, without a copy.
-    pub(crate) fn pieces(&self, range: Range<usize>) -> TensorData {
-        let mut start = 0;
-        let mut parts = Vec::new();
-        for piece in &self.pieces {
-            let end = start + piece.len();
-            let (from, to) = (range.start.max(start), range.end.min(end));
-            if from < to {
-                parts.push(piece.slice(from - start..to - start));
-            }
-            start = end;
-        }
-        parts.into_iter().collect()
-    }
-
-    /// A range of the body: a view if it lies in one piece, else a copy. Cut at the body's end.
-    pub(crate) fn slice(&self, range: Range<usize>) -> Bytes {
-        let range = range.start.min(self.length)..range.end.min(self.length);
-        let mut start = 0;
-        let mut joined: Option<BytesMut> = None;
-        for piece in &self.pieces {
-            let end = start + piece.len();
-            let (from, to) = (range.start.max(start), range.end.min(end));
-            if from < to {
-                if from == range.start && to == range.end {
-                    return piece.slice(from - start..to - start);
-                }
-                joined
-                    .get_or_insert_with(|| BytesMut::with_capacity(range.len()))
-                    .extend_from_slice(&piece[from - start..to - start]);
-            }
-            start = end;
-        }
-        joined.map_or_else(Bytes::new, BytesMut::freeze)
-    }
-}
-
 impl From<Bytes> for Received {
     fn from(bytes: Bytes) -> Self {
-        let mut received = Self::default();
-        received.push(bytes);
-        received
+        Self { rope: Rope::from(bytes), room: None }
     }
 }
 
@@ -159,7 +89,7 @@ where
     if keep && let Err(error) = room.start(length) {
         (keep, refusal) = (false, Some(error));
     }
-    let mut received = Received::default();
+    let mut rope = Rope::default();
     let mut total = 0_u64;
     let mut small_chunks = 0_u32;
     while let Some(piece) = next(&mut body).await? {
@@ -168,7 +98,7 @@ where
             small_chunks += u32::from(piece.len() < SMALL_CHUNK);
             if small_chunks == SMALL_CHUNKS_MAX + 1 {
                 (keep, refusal) = (false, Some(too_many_chunks()));
-                received.clear();
+                rope = Rope::default();
             }
             if total > BODY_SIZE_MAX {
                 return Err(ReadError::Refused(out_of_range(total)));
@@ -184,9 +114,9 @@ where
             (keep, refusal) = (false, Some(error));
         }
         if keep {
-            received.push(piece);
+            rope.push(piece);
         } else {
-            received.clear();
+            rope = Rope::default();
             room.shares.clear();
         }
     }
@@ -194,11 +124,9 @@ where
         // The body was read to its end, so the connection would be usable; a server without room wants it closed.
         Some(error) => Err(ReadError::Refused(error)),
         None if keep => {
-            received.flush();
-            if length.is_some() {
-                received.room = room.shares.pop();
-            }
-            Ok(Read::Kept(received))
+            rope.seal();
+            let room = room.shares.pop().filter(|_| length.is_some());
+            Ok(Read::Kept(Received { rope, room }))
         }
         None => Ok(Read::Dropped(total)),
     }

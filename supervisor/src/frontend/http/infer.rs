@@ -24,6 +24,7 @@ use super::body::{self, BODY_SIZE_MAX, Read, ReadError, Received, ReplyBody};
 use super::compress::{Encoding, compress, decompress};
 use super::reply::{self, Reply};
 use super::router::ModelPath;
+use crate::frontend::rope::Rope;
 use crate::frontend::{Upstream, version};
 use crate::serve::ModelView;
 use crate::serve::request::{InferRequest, InferResponse};
@@ -135,8 +136,9 @@ async fn run<U: Upstream>(
     };
     let mut body = unpack(encoding, body, size_max).await?;
     let room = body.room.take();
-    let json_length = json_length(headers.json_length, body.len())?;
-    let Decoded { mut request, outputs } = decode(&*model, path.name, body, json_length, size_max).await?;
+    let json_length = json_length(headers.json_length, body.rope.len())?;
+    let Decoded { mut request, outputs } =
+        decode(&*model, path.name, body.rope, json_length, size_max).await?;
     request.version = version;
     request.reserved = room;
     if let Some(pattern) = &frontend.settings.forward {
@@ -166,13 +168,14 @@ async fn unpack(encoding: Encoding, body: Received, size_max: u64) -> Result<Rec
     if encoding == Encoding::Identity {
         return Ok(body);
     }
-    work(body.len(), move || decompress(&body.slice(0..body.len()), size_max).map(Received::from)).await
+    let length = body.rope.len();
+    work(length, move || decompress(&body.rope.slice(0..length), size_max).map(Received::from)).await
 }
 
 async fn decode(
     model: &dyn ModelView,
     name: &str,
-    body: Received,
+    body: Rope,
     json_length: usize,
     size_max: u64,
 ) -> Result<Decoded, ServeError> {

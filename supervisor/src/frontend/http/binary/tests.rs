@@ -35,7 +35,7 @@ fn a_header_that_cannot_be_is_refused() {
 
 #[test]
 fn tensors_are_cut_in_order_and_what_is_missing_is_counted() {
-    let body = Received::from(Bytes::from_static(b"{}abcdef"));
+    let body = Rope::from(Bytes::from_static(b"{}abcdef"));
     let mut cutter = Cutter::new(&body, 2);
     assert_eq!(cutter.cut(2, true).unwrap().as_slice(), Some(&b"ab"[..]));
     assert!(cutter.cut(0, false).unwrap().is_empty());

@@ -6,12 +6,12 @@ use nereid_core::error::ServeError;
 use nereid_core::request::deduce_raw_input;
 
 use crate::frontend::datatype;
-use crate::frontend::http::body::Received;
+use crate::frontend::rope::Rope;
 use crate::serve::request::InputTensor;
 use crate::serve::tensor_data::TensorData;
 
 /// The input that `body` is; name, type and shape come from the configuration.
-pub(crate) fn input(config: &ModelConfig, body: &Received) -> Result<InputTensor, ServeError> {
+pub(crate) fn input(config: &ModelConfig, body: &Rope) -> Result<InputTensor, ServeError> {
     let raw = deduce_raw_input(config, "", body.len() as u64)?;
     let data = if raw.is_string { with_length(&raw.spec.name, body)? } else { body.pieces(0..body.len()) };
     Ok(InputTensor {
@@ -23,14 +23,12 @@ pub(crate) fn input(config: &ModelConfig, body: &Received) -> Result<InputTensor
 }
 
 /// A string stands in the body without its length.
-fn with_length(name: &str, body: &Received) -> Result<TensorData, ServeError> {
+fn with_length(name: &str, body: &Rope) -> Result<TensorData, ServeError> {
     let length = u32::try_from(body.len())
         .map_err(|_| ServeError::invalid(format!("raw input '{name}' is longer than a string may be")))?;
     let mut prefixed = BytesMut::with_capacity(body.len() + 4);
     prefixed.put_u32_le(length);
-    for piece in body.pieces(0..body.len()).pieces() {
-        prefixed.extend_from_slice(piece);
-    }
+    body.pieces(0..body.len()).pieces().for_each(|piece| prefixed.extend_from_slice(piece));
     Ok(prefixed.freeze().into())
 }
 

@@ -11,9 +11,9 @@ use super::outputs::OutputPlan;
 use crate::frontend::datatype;
 use crate::frontend::forward::RESERVED_PREFIX;
 use crate::frontend::http::binary::Cutter;
-use crate::frontend::http::body::Received;
 use crate::frontend::http::json::value::{Value, missing_member, unable_to_parse};
 use crate::frontend::http::tensor::{self, Count};
+use crate::frontend::rope::Rope;
 use crate::serve::request::{Correlation, InferRequest, InputTensor, ParameterValue};
 use crate::serve::tensor_data::TensorData;
 
@@ -33,7 +33,7 @@ pub(crate) struct Decoded {
 /// tensor in it.
 pub(crate) fn decode(
     model: &str,
-    body: &Received,
+    body: &Rope,
     json_length: usize,
     size_max: u64,
 ) -> Result<Decoded, ServeError> {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use crate::frontend::fake;
 
 fn tensor(model: &str, body: &'static [u8]) -> Result<InputTensor, ServeError> {
-    input(&fake::config(model).unwrap(), &Received::from(Bytes::from_static(body)))
+    input(&fake::config(model).unwrap(), &Rope::from(Bytes::from_static(body)))
 }
 
 #[test]
