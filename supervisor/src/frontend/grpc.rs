@@ -9,10 +9,13 @@ mod convert;
 mod deadline;
 mod health;
 mod infer;
+mod message;
 mod metadata;
 mod receive;
 mod service;
 mod stream;
+mod transport;
+mod unary;
 
 use std::convert::Infallible;
 use std::fmt;
@@ -24,13 +27,12 @@ use http::{Request, Response};
 use hyper::body::{Body, Incoming};
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use nereid_proto::health::health_server::HealthServer;
 use nereid_proto::inference::grpc_inference_service_server::GrpcInferenceServiceServer;
 use tokio::net::{TcpListener, TcpStream};
 use tonic::Status;
 use tonic::codegen::{CompressionEncoding, Service};
-use tonic::metadata::MetadataMap;
 
 use super::Upstream;
 use super::forward::ForwardPattern;
@@ -38,6 +40,7 @@ use super::listen::{self, ConnectionCount, Shutdown};
 use super::restrict::{Category, Restrictions};
 use receive::{MESSAGE_SIZE_MAX, Packing, Receiving};
 use service::InferenceService;
+use transport::Transport;
 
 /// What a client may send of one call before it is read. Large, or large tensors stall on every round trip.
 const STREAM_WINDOW: u32 = 16 * 1024 * 1024;
@@ -113,15 +116,28 @@ impl<U: Upstream> GrpcFrontend<U> {
         self.shutdown.is_requested()
     }
 
-    fn check_restricted(&self, category: Category, metadata: &MetadataMap) -> Result<(), Status> {
-        let value = |name: &str| metadata.get(name).map(|value| value.as_bytes());
-        match self.settings.restrictions.missing(category, value) {
+    /// `header` finds the value of one of the call's headers.
+    fn check_restricted<'h>(
+        &self,
+        category: Category,
+        header: impl FnOnce(&str) -> Option<&'h [u8]>,
+    ) -> Result<(), Status> {
+        match self.settings.restrictions.missing(category, header) {
             None => Ok(()),
             Some(name) => {
                 Err(Status::unavailable(format!("This protocol is restricted, expecting header '{name}'")))
             }
         }
     }
+}
+
+/// What is sent back for a call.
+#[derive(Debug)]
+enum Reply {
+    /// An inference, from where its tensors lie.
+    Infer(unary::Pieces),
+    /// Everything else.
+    Library(tonic::body::Body),
 }
 
 /// The services as tonic wraps them, cheap to clone for each call.
@@ -159,7 +175,7 @@ impl<U: Upstream> Services<U> {
     }
 
     /// Answers one call, within the time that the client gives it.
-    async fn call<B>(self, mut request: Request<B>) -> Response<tonic::body::Body>
+    async fn call<B>(self, mut request: Request<B>) -> Response<Reply>
     where
         B: Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<tonic::codegen::StdError>,
@@ -175,12 +191,16 @@ impl<U: Upstream> Services<U> {
         }
     }
 
-    async fn dispatch<B>(mut self, request: Request<Receiving<U, B>>) -> Response<tonic::body::Body>
+    async fn dispatch<B>(mut self, request: Request<Receiving<U, B>>) -> Response<Reply>
     where
         B: Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<tonic::codegen::StdError>,
     {
         let path = request.uri().path();
+        // The library packs responses.
+        if path == unary::PATH && !self.frontend.settings.compress_responses {
+            return self.frontend.unary(request).await;
+        }
         let answered: Result<_, Infallible> = if path.starts_with("/inference.GRPCInferenceService/") {
             self.inference.call(request).await
         } else if path.starts_with("/grpc.health.v1.Health/") {
@@ -189,7 +209,7 @@ impl<U: Upstream> Services<U> {
             Ok(Status::unimplemented("unknown service").into_http())
         };
         match answered {
-            Ok(response) => response,
+            Ok(response) => response.map(Reply::Library),
             Err(never) => match never {},
         }
     }
@@ -197,6 +217,7 @@ impl<U: Upstream> Services<U> {
 
 async fn connection<U: Upstream>(services: Services<U>, stream: TcpStream, mut shutdown: Shutdown) {
     let settings = services.frontend.settings.clone();
+    let transport = Transport::new(stream);
     let service = service_fn(move |request: Request<Incoming>| {
         let call = services.clone().call(request);
         async { Ok::<_, Infallible>(call.await) }
@@ -211,18 +232,18 @@ async fn connection<U: Upstream>(services: Services<U>, stream: TcpStream, mut s
         .max_send_buf_size(SEND_BUFFER_SIZE)
         .keep_alive_interval(settings.keepalive_time)
         .keep_alive_timeout(settings.keepalive_timeout)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(transport.clone(), service);
     tokio::pin!(connection);
     let grace = tokio::select! {
         biased;
-        ended = connection.as_mut() => return log_end(ended),
+        ended = transport::drive(connection.as_mut(), &transport) => return log_end(ended),
         () = shutdown.requested() => None,
         () = after(settings.connection_age_max) => settings.connection_age_grace,
     };
     connection.as_mut().graceful_shutdown();
     tokio::select! {
         biased;
-        ended = connection => log_end(ended),
+        ended = transport::drive(connection, &transport) => log_end(ended),
         () = after(grace) => {}
     }
 }

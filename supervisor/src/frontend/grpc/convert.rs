@@ -5,19 +5,21 @@
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
 use nereid_core::error::ServeError;
 use nereid_proto::inference::infer_parameter::ParameterChoice;
 use nereid_proto::inference::model_infer_request::{InferInputTensor, InferRequestedOutputTensor};
 use nereid_proto::inference::model_infer_response::InferOutputTensor;
-use nereid_proto::inference::{InferParameter, ModelInferRequest, ModelInferResponse};
+use nereid_proto::inference::{DataType, InferParameter, ModelInferResponse};
 use prost::Message;
 
 use super::contents::{self, Subject};
+use super::message;
 use super::receive::MESSAGE_SIZE_MAX;
 use crate::frontend::datatype;
 use crate::frontend::forward::RESERVED_PREFIX;
+use crate::frontend::rope::joined;
 use crate::serve::request::{Correlation, InferRequest, InferResponse, InputTensor, ParameterValue};
+use crate::serve::tensor_data::TensorData;
 
 type Parameters = BTreeMap<String, InferParameter>;
 
@@ -34,7 +36,8 @@ pub(crate) struct Converted {
 }
 
 /// A message → a request. The caller has parsed the version.
-pub(crate) fn request(message: ModelInferRequest, version: Option<i64>) -> Result<Converted, ServeError> {
+pub(crate) fn request(sent: message::Request, version: Option<i64>) -> Result<Converted, ServeError> {
+    let message::Request { message, raw } = sent;
     let mut request = InferRequest { version, id: message.id, ..InferRequest::default() };
     let mut empty_final_response = false;
     for (name, parameter) in message.parameters {
@@ -46,7 +49,7 @@ pub(crate) fn request(message: ModelInferRequest, version: Option<i64>) -> Resul
         }
     }
     let model = &message.model_name;
-    let mut raw = message.raw_input_contents.into_iter();
+    let mut raw = raw.into_iter();
     let uses_raw = raw.len() > 0;
     request.inputs.reserve_exact(message.inputs.len());
     for input in message.inputs {
@@ -128,7 +131,7 @@ fn convert_input(
     model: &str,
     input: InferInputTensor,
     uses_raw: bool,
-    raw: &mut impl Iterator<Item = Bytes>,
+    raw: &mut impl Iterator<Item = TensorData>,
 ) -> Result<InputTensor, ServeError> {
     let subject = Subject { input: &input.name, model };
     let datatype = datatype::from_wire_name(&input.datatype);
@@ -147,16 +150,18 @@ fn convert_input(
                 input.name
             )));
         }
-        contents::bytes(subject, datatype, contents)?
+        contents::bytes(subject, datatype, contents)?.into()
     } else {
-        raw.next().ok_or_else(|| {
+        let data = raw.next().ok_or_else(|| {
             ServeError::invalid(format!(
                 "unable to find data for input tensor '{}' for model '{model}' in request.",
                 input.name
             ))
-        })?
+        })?;
+        // Strings have to be looked at.
+        if datatype == DataType::TypeString { joined(&data).into() } else { data }
     };
-    Ok(InputTensor { name: input.name, datatype, shape: input.shape, data: data.into() })
+    Ok(InputTensor { name: input.name, datatype, shape: input.shape, data })
 }
 
 /// The region that a tensor's parameters name, if any.

@@ -10,6 +10,7 @@ use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status};
 
 use super::GrpcFrontend;
+use super::infer::entry;
 use crate::frontend::restrict::Category;
 use crate::frontend::{Upstream, status, version};
 
@@ -45,7 +46,7 @@ impl<U: Upstream> Health for GrpcFrontend<U> {
         &self,
         request: Request<HealthCheckRequest>,
     ) -> Result<Response<HealthCheckResponse>, Status> {
-        self.check_restricted(Category::Health, request.metadata())?;
+        self.check_restricted(Category::Health, |name| entry(request.metadata(), name))?;
         self.check_exiting()?;
         let status =
             if self.upstream.is_ready() { ServingStatus::Serving } else { ServingStatus::NotServing };

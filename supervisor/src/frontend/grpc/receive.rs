@@ -26,7 +26,7 @@ const UNRESERVED: usize = 64 * 1024;
 /// Step in which an unpacked message grows.
 const UNPACK_STEP: usize = 64 * 1024;
 /// Flag and length.
-const HEAD_SIZE: usize = 5;
+pub(crate) const HEAD_SIZE: usize = 5;
 
 /// How packed messages of a call are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use nereid_proto::inference::grpc_inference_service_server::GrpcInferenceService
 use tonic::{Request, Response, Status, Streaming};
 
 use super::GrpcFrontend;
+use super::infer::entry;
 use super::stream::Responses;
 use crate::frontend::Upstream;
 use crate::frontend::restrict::Category;
@@ -21,7 +22,7 @@ impl<U: Upstream> InferenceService<U> {
 
     /// The frontend, if the client may use this group of methods.
     fn open<T>(&self, category: Category, request: &Request<T>) -> Result<&Arc<GrpcFrontend<U>>, Status> {
-        self.0.check_restricted(category, request.metadata())?;
+        self.0.check_restricted(category, |name| entry(request.metadata(), name))?;
         Ok(&self.0)
     }
 

@@ -20,6 +20,7 @@ use tonic::codegen::tokio_stream::Stream;
 use tonic::metadata::MetadataMap;
 use tonic::{Request, Status, Streaming};
 
+use super::infer::entries;
 use super::{GrpcFrontend, convert};
 use crate::frontend::{Upstream, status};
 
@@ -99,7 +100,8 @@ impl<U: Upstream> GrpcFrontend<U> {
             model_name: message.model_name.clone(),
             model_version: message.model_version.clone(),
         };
-        let prepared = self.prepare(metadata, message, "decoupled models are not supported yet");
+        let prepared =
+            self.prepare(entries(metadata), message.into(), "decoupled models are not supported yet");
         match prepared {
             Err(error) => Pending::Refused(Box::new(about.refused(error))),
             Ok(request) => Pending::Running(Task(tokio::spawn(async move {

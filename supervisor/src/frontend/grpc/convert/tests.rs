@@ -1,6 +1,7 @@
 use super::*;
+use bytes::Bytes;
 use nereid_core::error::ErrorKind;
-use nereid_proto::inference::{DataType, InferTensorContents};
+use nereid_proto::inference::{InferTensorContents, ModelInferRequest};
 
 use crate::serve::request::OutputTensor;
 
@@ -32,7 +33,7 @@ fn message() -> ModelInferRequest {
 }
 
 fn failure(message: ModelInferRequest) -> String {
-    request(message, None).unwrap_err().message
+    request(message.into(), None).unwrap_err().message
 }
 
 fn with_parameter(name: &str, choice: ParameterChoice) -> ModelInferRequest {
@@ -49,7 +50,7 @@ fn raw_contents_are_handed_over_in_the_order_of_the_inputs() {
         raw_input_contents: raw.to_vec(),
         ..message()
     };
-    let request = request(message, Some(3)).unwrap().request;
+    let request = request(message.into(), Some(3)).unwrap().request;
     assert_eq!((request.model.as_str(), request.version, request.id.as_str()), ("m", Some(3), "7"));
     assert_eq!(request.inputs[1].name, "B");
     assert_eq!(request.inputs[1].datatype, DataType::TypeUint8);
@@ -66,7 +67,7 @@ fn typed_contents_are_the_other_way() {
         "contents field must not be specified when using raw_input_contents for 'A' for model 'm'"
     );
     let only = ModelInferRequest { raw_input_contents: Vec::new(), ..both };
-    assert_eq!(request(only, None).unwrap().request.inputs[0].data.as_slice(), Some(&[1, 2][..]));
+    assert_eq!(request(only.into(), None).unwrap().request.inputs[0].data.as_slice(), Some(&[1, 2][..]));
 }
 
 #[test]
@@ -89,7 +90,7 @@ fn parameters_with_a_meaning_are_understood_and_others_are_the_models() {
         ]),
         ..message()
     };
-    let converted = request(message, None).unwrap();
+    let converted = request(message.into(), None).unwrap();
     let request = converted.request;
     assert_eq!(request.correlation, Correlation::Number(u64::MAX));
     assert!(request.sequence_start && !request.sequence_end);
@@ -189,7 +190,7 @@ fn classes_are_checked_although_they_are_not_served_yet() {
         failure(output(BoolParam(true))),
         "invalid value type for 'classification' parameter, expected int64_param"
     );
-    assert_eq!(request(output(Int64Param(1)), None).unwrap_err().kind, ErrorKind::Unsupported);
+    assert_eq!(request(output(Int64Param(1)).into(), None).unwrap_err().kind, ErrorKind::Unsupported);
 }
 
 #[test]
