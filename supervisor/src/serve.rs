@@ -7,6 +7,7 @@
 pub mod admission;
 pub mod dispatch;
 pub mod model;
+pub mod outputs;
 pub mod registry;
 pub mod reply;
 pub mod request;

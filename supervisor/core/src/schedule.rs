@@ -32,6 +32,7 @@ use std::sync::Arc;
 
 pub use policy::{BatchPolicy, LevelPolicy, QueuePolicy, SchedulerConfig, Strategy, TimeoutAction};
 pub use scheduler::Scheduler;
+pub use tickets::TicketHasher;
 
 use crate::error::{ErrorKind, ServeError};
 use crate::ids::{BatchId, InstanceId, Ticket};

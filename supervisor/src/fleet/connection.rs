@@ -48,16 +48,21 @@ pub enum Arrival {
     Response(Response),
 }
 
-/// Why a connection can no longer be used.
+/// Why something could not be said to a worker, or heard of it.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectionError {
     /// The worker's end is closed: its death will be told by the kernel.
     #[error("the worker closed its execution socket")]
     Closed,
-    /// The worker is to be ended.
-    /// The words follow "because it".
+    /// The worker broke the protocol and is to be ended. The words follow "because it".
     #[error("{0}")]
     Violation(String),
+    /// What was to be said is too large; the worker has no part in it.
+    #[error("{length} bytes are needed to describe the batch to its worker, more than the {limit} that fit")]
+    TooLarge { length: usize, limit: usize },
+    /// The server itself lacks something, such as file descriptors; the worker has no part in it.
+    #[error("{0}")]
+    Local(String),
 }
 
 /// Output slots on their way back to the worker, from whichever task finished with them.
@@ -100,6 +105,11 @@ impl Returns {
         {
             waker.wake();
         }
+    }
+
+    /// They did not reach the worker after all.
+    fn put_back(&self, slots: Vec<u64>) {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).slots.extend(slots);
     }
 
     fn take(&self) -> Vec<u64> {
@@ -200,7 +210,12 @@ impl Connection {
     /// Hands a batch to the worker.
     pub fn execute(&mut self, mut execute: Execute) -> Result<(), ConnectionError> {
         execute.released = self.returns.take();
-        self.send(to_worker::Message::Execute(execute), None)
+        let released = execute.released.clone();
+        let sent = self.send(to_worker::Message::Execute(execute), None);
+        if sent.is_err() {
+            self.returns.put_back(released);
+        }
+        sent
     }
 
     /// Tells the worker that nobody waits for this ticket any more.
@@ -270,6 +285,9 @@ impl Connection {
         let order = match error {
             ConnectionError::Closed => Order::Disconnected { generation },
             ConnectionError::Violation(reason) => Order::Kill { generation, reason },
+            error @ (ConnectionError::TooLarge { .. } | ConnectionError::Local(_)) => {
+                Order::Kill { generation, reason: format!("cannot be spoken to: {error}") }
+            }
         };
         // A full channel holds such an order for this worker already.
         let _ = self.orders.try_send(order);
@@ -287,9 +305,12 @@ impl Connection {
                     self.send(to_worker::Message::Release(Release { slots }), None)
                 }
             }
-            Err(error) => Err(ConnectionError::Violation(format!(
-                "asked for output memory that cannot be had: {error}"
-            ))),
+            // The request that needs it fails, and nothing else does.
+            Err(error) => {
+                tracing::error!("no output memory of {length} bytes: {error}");
+                let limit = self.outputs.mapped_bytes();
+                self.send(to_worker::Message::SegmentRefused(SegmentRefused { length, limit }), None)
+            }
         }
     }
 
@@ -349,7 +370,9 @@ impl From<IpcError> for ConnectionError {
     fn from(error: IpcError) -> Self {
         match error {
             IpcError::Closed => Self::Closed,
-            error => Self::Violation(format!("sent a bad packet: {error}")),
+            IpcError::TooLarge { length, limit } => Self::TooLarge { length, limit },
+            error @ IpcError::Malformed(_) => Self::Violation(format!("sent a bad packet: {error}")),
+            error => Self::Local(error.to_string()),
         }
     }
 }

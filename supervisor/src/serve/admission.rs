@@ -28,16 +28,15 @@ impl Admission {
 
     /// Takes a request of that many bytes on, or refuses it.
     pub fn admit(self: &Arc<Self>, bytes: u64) -> Result<InflightBytes, ServeError> {
-        let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        let share = InflightBytes { admission: Arc::clone(self), bytes };
-        if before.saturating_add(bytes) > self.bytes_max {
-            return Err(ServeError::unavailable(format!(
-                "{bytes} bytes exceed the limit of {} bytes in flight, of which {before} are in use; \
-                 send it again later or raise --max-inflight-bytes",
+        let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= self.bytes_max);
+        match self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits) {
+            Ok(_) => Ok(InflightBytes { admission: Arc::clone(self), bytes }),
+            Err(used) => Err(ServeError::unavailable(format!(
+                "{bytes} bytes exceed the limit of {} bytes in flight, of which {used} are in use; send it again later \
+                 or raise --max-inflight-bytes",
                 self.bytes_max
-            )));
+            ))),
         }
-        Ok(share)
     }
 
     /// Bytes of the requests that are being served now.

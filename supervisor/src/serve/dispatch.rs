@@ -7,7 +7,7 @@
 use nereid_core::error::ServeError;
 use nereid_core::ids::{BatchId, Generation, InstanceId, Ticket};
 use nereid_core::machine::Machine;
-use nereid_core::schedule::Event;
+use nereid_core::schedule::{Event, RejectReason};
 use nereid_ipc::arena::{ArenaError, Lease, OutOfBounds};
 use nereid_proto::worker::{Execute, Parameter, Request, Tensor, parameter::Value, request};
 
@@ -17,7 +17,7 @@ use super::request::{Correlation, InferRequest, ParameterValue};
 use super::tensor_data::TensorData;
 use super::tickets::Pending;
 use crate::clock;
-use crate::fleet::connection::{Connection, LeaseError};
+use crate::fleet::connection::{Connection, ConnectionError, LeaseError};
 
 /// Every input starts at a multiple of this: what vector units and frameworks want.
 const ALIGNMENT: usize = 64;
@@ -62,26 +62,72 @@ impl Model {
         for ticket in &tickets {
             if let Some(pending) = self.pending.get_mut(ticket) {
                 pending.started = Some(started);
-                rows += pending.batch_size;
+                rows += pending.queued.batch_size;
             }
         }
         self.in_flight.insert(batch, InFlight { instance, tickets, rows, started, inputs: None });
         let index = instance.0 as usize;
         if let Err(error) = self.start(index, batch) {
-            match error {
-                LeaseError::Connection(error) => self.broken(index, error),
-                LeaseError::Arena(error) => self.fail_batch(
-                    instance,
-                    batch,
-                    &ServeError::unavailable(format!("no memory for the inputs of the batch: {error}")),
-                ),
+            self.not_started(instance, batch, error);
+        }
+    }
+
+    /// A batch did not reach its worker.
+    fn not_started(&mut self, instance: InstanceId, batch: BatchId, error: LeaseError) {
+        match error {
+            // Nobody saw these requests: they go to the next worker.
+            LeaseError::Connection(error @ (ConnectionError::Closed | ConnectionError::Violation(_))) => {
+                self.requeue(instance, batch);
+                self.broken(instance.0 as usize, error);
+            }
+            LeaseError::Connection(error @ ConnectionError::TooLarge { .. }) => {
+                self.fail_batch(instance, batch, &ServeError::invalid(error.to_string()));
+            }
+            LeaseError::Connection(error @ ConnectionError::Local(_)) => {
+                self.fail_batch(instance, batch, &ServeError::unavailable(error.to_string()));
+            }
+            LeaseError::Arena(error) => self.no_room(instance, batch, &error),
+        }
+    }
+
+    /// The inputs of a batch do not fit into the instance's arena now.
+    fn no_room(&mut self, instance: InstanceId, batch: BatchId, error: &ArenaError) {
+        let others = self.in_flight.iter().any(|(other, held)| *other != batch && held.instance == instance);
+        if others {
+            // They will, when what the worker holds has ended: until then it gets nothing more.
+            self.requeue(instance, batch);
+            self.one_at_a_time(instance);
+            return;
+        }
+        let error = match error {
+            ArenaError::LimitReached { needed, limit, .. } if needed > limit => ServeError::invalid(format!(
+                "the inputs of the batch have {needed} bytes, more than an instance may hold; send less at once or \
+                 raise --arena-byte-size, which is {limit}"
+            )),
+            error => ServeError::unavailable(format!("no memory for the inputs of the batch: {error}")),
+        };
+        self.fail_batch(instance, batch, &error);
+    }
+
+    /// Takes back a batch that no worker has seen.
+    fn requeue(&mut self, instance: InstanceId, batch: BatchId) {
+        let Some(in_flight) = self.in_flight.remove(&batch) else { return };
+        let now = clock::now();
+        self.scheduler.handle(now, Event::Finished { instance, batch });
+        for ticket in in_flight.tickets {
+            if self.pending.get(&ticket).is_some_and(|pending| pending.answer.is_closed()) {
+                self.reject(ticket, &RejectReason::Cancelled);
+            } else if let Some(pending) = self.pending.get_mut(&ticket) {
+                pending.started = None;
+                let queued = pending.queued.clone();
+                self.scheduler.handle(now, Event::Enqueue(queued));
             }
         }
     }
 
     fn start(&mut self, index: usize, batch: BatchId) -> Result<(), LeaseError> {
-        // Without a connection the worker is dying: its tickets end with the cause, when that is known.
-        let Some(connection) = self.connections[index].as_mut() else { return Ok(()) };
+        // Without a connection the worker is dying.
+        let connection = self.connections[index].as_mut().ok_or(ConnectionError::Closed)?;
         let Some(in_flight) = self.in_flight.get_mut(&batch) else { return Ok(()) };
         let requests: Vec<(Ticket, &Pending)> = in_flight
             .tickets
@@ -146,14 +192,15 @@ impl Model {
         let Gathered { instance, generation, execute, inputs } = gathered;
         let index = instance.0 as usize;
         let Some(in_flight) = self.in_flight.get_mut(&BatchId(execute.batch)) else { return };
-        let Some(connection) =
-            self.connections[index].as_mut().filter(|connection| connection.generation == generation)
-        else {
-            return;
+        let batch = BatchId(execute.batch);
+        let connection = self.connections[index].as_mut();
+        let sent = match connection.filter(|connection| connection.generation == generation) {
+            Some(connection) => connection.execute(execute),
+            None => Err(ConnectionError::Closed),
         };
-        in_flight.inputs = Some(inputs);
-        if let Err(error) = connection.execute(execute) {
-            self.broken(index, error);
+        match sent {
+            Ok(()) => in_flight.inputs = Some(inputs),
+            Err(error) => self.not_started(instance, batch, error.into()),
         }
     }
 

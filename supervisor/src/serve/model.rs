@@ -200,6 +200,10 @@ impl Model {
             // To close the socket now would let the worker exit by itself before it is killed for its fault, and the
             // cause would be lost.
             self.condemned[instance] = Some(connection);
+            // No more work for it, before anybody else has noticed.
+            self.draining[instance] = true;
+            let instance = InstanceId(u32::try_from(instance).unwrap_or(u32::MAX));
+            self.scheduler.handle(clock::now(), Event::InstanceDraining { instance });
         }
     }
 
@@ -290,6 +294,15 @@ impl Model {
         }
     }
 
+    /// The worker gets its next batch when it has ended all that it holds.
+    pub(super) fn one_at_a_time(&mut self, instance: InstanceId) {
+        let pipeline = Pipeline::default();
+        self.pipelines[instance.0 as usize] = pipeline;
+        if !self.draining[instance.0 as usize] {
+            self.scheduler.handle(clock::now(), Event::InstanceUp { instance, slots: pipeline.depth() });
+        }
+    }
+
     fn cancel_running(&mut self, ticket: Ticket, instance: InstanceId) {
         let index = instance.0 as usize;
         if let Some(connection) = self.connections[index].as_mut()
@@ -299,7 +312,7 @@ impl Model {
         }
     }
 
-    fn reject(&mut self, ticket: Ticket, reason: &RejectReason) {
+    pub(super) fn reject(&mut self, ticket: Ticket, reason: &RejectReason) {
         if let Some(pending) = self.pending.remove(&ticket) {
             reply::reject(&self.shared, *pending, reason);
         }

@@ -1,33 +1,20 @@
-//! What came back: checked, read, split among the requests of the batch; each ticket ends exactly once.
-//!
-//! Outputs are read in place when they are large: the body that goes to the network is a slice of the worker's
-//! output memory, given back when the network has taken it. Small ones are copied out, and so are large ones once
-//! slow clients pin half of an instance's output memory; those copies count as bytes in flight.
+//! What came back: checked ([`super::outputs`]), split among the requests of the batch; each ticket ends exactly once.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use bytes::Bytes;
 use nereid_core::error::{ErrorKind, ServeError};
-use nereid_core::ids::{BatchId, InstanceId, Ticket};
+use nereid_core::ids::{BatchId, Ticket};
 use nereid_core::schedule::RejectReason;
 use nereid_core::stats::{ComputeTime, FailureReason};
-use nereid_ipc::arena::OutputView;
-use nereid_proto::inference::DataType;
 use nereid_proto::worker::{Executed, Failure, Parameter, Response, Timing, parameter::Value};
 
-use super::admission::InflightBytes;
 use super::dispatch::InFlight;
 use super::model::Model;
+use super::outputs::{self, Outputs, Slots};
 use super::request::{InferResponse, OutputTensor, ParameterValue};
 use super::tickets::{Answer, Pending};
 use super::version::VersionShared;
 use crate::clock;
-use crate::fleet::connection::{Connection, Returns};
-
-/// Up to this size an output is copied out at once, which is cheaper than keeping account of its place.
-const COPY_OUT_BYTES_MAX: u64 = 16 * 1024;
 
 /// A batch has ended. `Err`: the worker broke the protocol, and how.
 pub(super) fn executed(model: &mut Model, instance: usize, executed: Executed) -> Result<(), String> {
@@ -49,6 +36,8 @@ pub(super) fn executed(model: &mut Model, instance: usize, executed: Executed) -
             finish(&model.shared, *pending, times);
         }
     }
+    // What nobody holds any longer goes back before the next batch is chosen.
+    drop(slots);
     model.finished(instance, batch, times.input + times.infer + times.output);
     Ok(())
 }
@@ -78,7 +67,8 @@ fn response_of(
     }
     let Some(connection) = model.connections[instance].as_ref() else { return Ok(()) };
     let Some(pending) = model.pending.get_mut(&ticket) else { return Ok(()) };
-    let outputs = match read_outputs(connection, &mut response, slots, &pending.bytes)? {
+    let read = outputs::read(connection, &mut response, slots, &pending.request.outputs, &pending.bytes)?;
+    let Outputs { tensors, copies } = match read {
         Ok(outputs) => outputs,
         Err(error) => {
             pending.responses = pending.responses.saturating_add(1);
@@ -87,12 +77,13 @@ fn response_of(
         }
     };
     // An empty final response only says that there are no more.
-    if response.r#final && response.error.is_none() && outputs.is_empty() && pending.responses > 0 {
+    if response.r#final && response.error.is_none() && tensors.is_empty() && pending.responses > 0 {
         return Ok(());
     }
     pending.responses = pending.responses.saturating_add(1);
     if pending.responses == 1 {
-        pending.first_response = Some(answer(&model.shared, pending, response, outputs));
+        pending.first_response = Some(answer(&model.shared, pending, response, tensors));
+        pending.copies = copies;
     }
     Ok(())
 }
@@ -114,23 +105,19 @@ fn answer(
             )));
         }
     }
-    let wanted = &pending.request.outputs;
     Ok(InferResponse {
         model: shared.name.clone(),
         version: shared.version,
         id: pending.request.id.clone(),
         parameters: response.parameters.into_iter().filter_map(parameter).collect(),
-        outputs: if wanted.is_empty() {
-            outputs
-        } else {
-            outputs.into_iter().filter(|output| wanted.contains(&output.name)).collect()
-        },
+        outputs,
     })
 }
 
 /// Ends a ticket whose batch has ended.
 fn finish(shared: &VersionShared, pending: Pending, times: ComputeTime) {
-    let Pending { answer, batch_size, first_response, responses, arrived, started, bytes, .. } = pending;
+    let Pending { answer, queued: facts, first_response, copies, responses, arrived, started, bytes, .. } =
+        pending;
     let result = match (responses, first_response) {
         (1, Some(result)) => result,
         (count, _) => Err(ServeError::internal(format!("expected a single response, got {count}"))),
@@ -140,7 +127,7 @@ fn finish(shared: &VersionShared, pending: Pending, times: ComputeTime) {
         match &result {
             Ok(_) => {
                 let queued = started.unwrap_or(arrived).saturating_duration_since(arrived);
-                stats.record_success(u64::from(batch_size), arrived.elapsed(), queued, times);
+                stats.record_success(u64::from(facts.batch_size), arrived.elapsed(), queued, times);
             }
             Err(error) if error.kind == ErrorKind::Cancelled => {
                 stats.record_failure(FailureReason::Canceled, arrived.elapsed());
@@ -148,9 +135,16 @@ fn finish(shared: &VersionShared, pending: Pending, times: ComputeTime) {
             Err(_) => stats.record_failure(FailureReason::Backend, arrived.elapsed()),
         }
     }
-    drop(bytes);
-    // The client may be gone; then nobody hears it.
-    let _ = answer.send(result);
+    match result {
+        Ok(response) if !copies.is_empty() => {
+            tokio::spawn(async move {
+                let _ = answer.send(outputs::copy(response, copies).await);
+                drop(bytes);
+            });
+        }
+        // The client may be gone; then nobody hears it.
+        result => drop(answer.send(result)),
+    }
 }
 
 /// Ends a ticket that the scheduler refused or took out of the queue.
@@ -177,7 +171,7 @@ pub(super) fn lost(shared: &VersionShared, pending: Pending, instance: &str, cau
 
 /// Ends a ticket that could not be given to a worker.
 pub(super) fn fail(shared: &VersionShared, pending: Pending, error: ServeError) {
-    end(shared, pending, error, FailureReason::Other);
+    end(shared, pending, error, FailureReason::Rejected);
 }
 
 /// Ends a ticket that is still there when the model's task ends.
@@ -207,97 +201,6 @@ fn times(timing: Timing, started: Instant) -> ComputeTime {
     }
 }
 
-/// An output slot, given back to the worker when the last tensor in it is done with.
-#[derive(Debug)]
-struct SlotGuard {
-    slot: u64,
-    bytes: AtomicU64,
-    returns: Arc<Returns>,
-}
-
-impl Drop for SlotGuard {
-    fn drop(&mut self) {
-        self.returns.unpin(*self.bytes.get_mut());
-        self.returns.push(self.slot);
-    }
-}
-
-/// The slots that the answers of one packet lie in.
-#[derive(Debug, Default)]
-struct Slots(Vec<Arc<SlotGuard>>);
-
-impl Slots {
-    fn guard(&mut self, slot: u64, returns: &Arc<Returns>) -> Arc<SlotGuard> {
-        if let Some(guard) = self.0.iter().find(|guard| guard.slot == slot) {
-            return Arc::clone(guard);
-        }
-        let guard = Arc::new(SlotGuard { slot, bytes: AtomicU64::new(0), returns: Arc::clone(returns) });
-        self.0.push(Arc::clone(&guard));
-        guard
-    }
-}
-
-/// The outer error: the worker broke the protocol. The inner one: there is no room for the reply.
-fn read_outputs(
-    connection: &Connection,
-    response: &mut Response,
-    slots: &mut Slots,
-    share: &InflightBytes,
-) -> Result<Result<Vec<OutputTensor>, ServeError>, String> {
-    let mut outputs = Vec::with_capacity(response.outputs.len());
-    let mut refused = None;
-    for tensor in std::mem::take(&mut response.outputs) {
-        let view = connection
-            .outputs()
-            .take(tensor)
-            .map_err(|error| format!("described an output wrongly: {error}"))?;
-        let guard = slots.guard(view.slot, connection.returns());
-        match read_output(connection, view, guard, share) {
-            Ok(output) => outputs.push(output),
-            Err(error) => refused = Some(error),
-        }
-    }
-    Ok(refused.map_or(Ok(outputs), Err))
-}
-
-/// In place, copied at once, or copied on the account of the bytes in flight: see the module's text.
-fn read_output(
-    connection: &Connection,
-    mut view: OutputView,
-    guard: Arc<SlotGuard>,
-    share: &InflightBytes,
-) -> Result<OutputTensor, ServeError> {
-    let length = view.len() as u64;
-    let name = std::mem::take(&mut view.name);
-    let shape = std::mem::take(&mut view.shape);
-    let datatype = i32::try_from(view.datatype.number())
-        .ok()
-        .and_then(|number| DataType::try_from(number).ok())
-        .unwrap_or(DataType::TypeInvalid);
-    let data = if length <= COPY_OUT_BYTES_MAX {
-        Bytes::from(view.copy())
-    } else if connection.returns().pin(length, connection.pinned_max()) {
-        guard.bytes.fetch_add(length, Ordering::Relaxed);
-        view.into_bytes(guard)
-    } else {
-        let share = share.more(length)?;
-        Bytes::from_owner(Copied { bytes: view.copy(), _share: share })
-    };
-    Ok(OutputTensor { name, datatype, shape, data })
-}
-
-/// An output that was copied out and counts as bytes in flight until the network has taken it.
-struct Copied {
-    bytes: Vec<u8>,
-    _share: InflightBytes,
-}
-
-impl AsRef<[u8]> for Copied {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
 fn error_of(failure: Failure) -> ServeError {
     let kind = match failure.code {
         1 => ErrorKind::Internal,
@@ -321,11 +224,4 @@ fn parameter(parameter: Parameter) -> Option<(String, ParameterValue)> {
         Value::BytesValue(value) => ParameterValue::Bytes(value),
     };
     Some((parameter.name, value))
-}
-
-/// For error texts: which instance is meant.
-impl VersionShared {
-    pub(super) fn instance_name(&self, instance: InstanceId) -> &str {
-        self.instances.get(instance.0 as usize).map_or("?", |spec| spec.name.as_str())
-    }
 }

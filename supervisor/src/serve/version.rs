@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use nereid_core::config::{DataType, InstanceSpec, ModelConfig};
 use nereid_core::error::ServeError;
-use nereid_core::ids::Ticket;
+use nereid_core::ids::{InstanceId, Ticket};
 use nereid_core::request::{self, InputView, RequestFacts, RequestView};
 use nereid_core::schedule::QueuedRequest;
 use nereid_core::stats::{FailureReason, VersionStats};
@@ -105,6 +105,11 @@ impl VersionShared {
         &self.inbox
     }
 
+    /// For error texts: which instance is meant.
+    pub(super) fn instance_name(&self, instance: InstanceId) -> &str {
+        self.instances.get(instance.0 as usize).map_or("?", |spec| spec.name.as_str())
+    }
+
     pub(super) fn has_output(&self, name: &str) -> bool {
         self.config.output(name).is_some()
     }
@@ -130,10 +135,11 @@ impl VersionShared {
         let pending = Box::new(Pending {
             request,
             answer,
-            batch_size: facts.rows(),
+            queued: queued.clone(),
             arrived,
             started: None,
             first_response: None,
+            copies: Vec::new(),
             responses: 0,
             bytes,
         });

@@ -18,9 +18,10 @@ pub(super) enum Whereabouts {
 /// All tickets that have not ended.
 pub(super) type Tickets = HashMap<Ticket, Whereabouts, BuildHasherDefault<TicketHasher>>;
 
-/// Spreads numbers that count up. The supervisor makes the tickets itself, so nobody can choose them to collide.
+/// Spreads numbers that count up, such as tickets and batches. The supervisor makes them itself, so nobody can choose
+/// them to collide.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct TicketHasher(u64);
+pub struct TicketHasher(u64);
 
 /// 2^64 divided by the golden ratio, odd: neighbours land far apart.
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
