@@ -12,4 +12,6 @@ pub mod prctl;
 pub(crate) mod reactor;
 pub mod socket;
 pub mod spawn;
+#[cfg(feature = "tokio")]
+pub mod timer;
 pub mod worker_process;

@@ -5,6 +5,7 @@
 //! [`dispatch`] (to a worker) and [`reply`] (back, each ticket ended exactly once).
 
 pub mod admission;
+mod alarm;
 pub mod dispatch;
 pub mod model;
 pub mod outputs;

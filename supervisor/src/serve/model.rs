@@ -5,7 +5,6 @@
 //! Nothing here blocks; a copy large enough to be felt is made on another thread ([`super::dispatch`]).
 
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
@@ -16,8 +15,8 @@ use nereid_core::schedule::pipeline::Pipeline;
 use nereid_core::schedule::{Action, Event, QueuedRequest, RejectReason, Scheduler};
 use nereid_core::time::Duration;
 use tokio::sync::mpsc;
-use tokio::time::{Instant as TokioInstant, Sleep};
 
+use super::alarm::Alarm;
 use super::dispatch::{Gathered, InFlight};
 use super::reply;
 use super::tickets::{IdMap, Pending};
@@ -54,6 +53,14 @@ pub enum Message {
     Gathered(Box<Gathered>),
     /// Finish what was admitted, take nothing new, then end.
     Stop,
+}
+
+/// Why the task goes on.
+enum Wake {
+    Intake,
+    Deadline,
+    /// Nobody can ask any more.
+    Unreachable,
 }
 
 /// The state of the task. See the module's text.
@@ -109,35 +116,28 @@ impl Model {
     /// Runs until the version is stopped and drained, or nobody holds a sender any more. Gives the connections back:
     /// a worker whose sockets close exits at once, so they stay open until it has been told to stop.
     pub async fn run(mut self) -> Vec<Option<Box<Connection>>> {
-        let mut timer = pin!(tokio::time::sleep(Duration::ZERO));
-        let mut armed = None;
+        let mut alarm = Alarm::new();
         while !self.drained {
             let trim_at = self.trim_at.filter(|_| self.scheduler.open() == 0);
-            let deadline = self.scheduler.next_deadline().or(trim_at);
-            if deadline != armed {
-                armed = deadline;
-                if let Some(deadline) = deadline {
-                    timer.as_mut().reset(TokioInstant::from_std(clock::to_std(deadline)));
-                }
-            }
-            let open = poll_fn(|cx| self.poll_intake(cx, armed.map(|_| timer.as_mut()))).await;
-            if armed.is_some_and(|deadline| deadline <= clock::now()) {
-                self.scheduler.expire(clock::now());
-                armed = None;
+            alarm.set(self.scheduler.next_deadline().or(trim_at));
+            match poll_fn(|cx| self.poll_intake(cx, &mut alarm)).await {
+                Wake::Intake => {}
+                Wake::Deadline => self.scheduler.expire(clock::now()),
+                Wake::Unreachable => break,
             }
             self.perform();
             self.trim_when_idle();
-            if !open {
-                break;
-            }
         }
         self.fail_all("the model was unloaded");
         self.connections
     }
 
-    /// Takes in what has come, a bounded share of it. Ready when something has; `false` when nobody can ask any more.
-    fn poll_intake(&mut self, cx: &mut Context<'_>, timer: Option<Pin<&mut Sleep>>) -> Poll<bool> {
-        let mut progress = timer.is_some_and(|timer| timer.poll(cx).is_ready());
+    /// Takes in what has come, a bounded share of it. Ready when something has.
+    fn poll_intake(&mut self, cx: &mut Context<'_>, alarm: &mut Alarm) -> Poll<Wake> {
+        if alarm.poll(cx).is_ready() {
+            return Poll::Ready(Wake::Deadline);
+        }
+        let mut progress = false;
         for instance in 0..self.connections.len() {
             progress |= self.poll_connection(instance, cx);
         }
@@ -147,17 +147,21 @@ impl Model {
                     self.take(message);
                     progress = true;
                 }
-                Poll::Ready(None) => return Poll::Ready(false),
+                Poll::Ready(None) => return Poll::Ready(Wake::Unreachable),
                 Poll::Pending => break,
             }
         }
-        if progress { Poll::Ready(true) } else { Poll::Pending }
+        if progress { Poll::Ready(Wake::Intake) } else { Poll::Pending }
     }
 
     /// After a while without requests, memory goes back.
     fn trim_when_idle(&mut self) {
         if self.scheduler.open() > 0 {
-            self.trim_at = Some(clock::now() + IDLE_BEFORE_TRIM);
+            // To the second is enough; to set a timer for each request would not be.
+            let at = clock::now() + IDLE_BEFORE_TRIM;
+            if self.trim_at.is_none_or(|set| set + Duration::from_secs(1) < at) {
+                self.trim_at = Some(at);
+            }
         } else if self.trim_at.is_some_and(|at| at <= clock::now()) {
             self.trim_at = None;
             for index in 0..self.connections.len() {
