@@ -4,21 +4,26 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Parser};
 
-use super::values::{KeyValue, parse_bool, parse_verbose};
+use super::values::{KeyValue, parse_bool, parse_number, parse_verbose};
 use crate::options;
 
 /// Serves the models of a repository, each instance in a process of its own.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "nereid serve", disable_version_flag = true, args_override_self = true)]
+#[command(
+    name = "nereid serve",
+    disable_version_flag = true,
+    args_override_self = true,
+    infer_long_args = true
+)]
 pub(super) struct Flags {
     /// Name of the server in its metadata.
     #[arg(long, default_value = options::ID, help_heading = "Server")]
     pub(super) id: String,
     /// Seconds that requests in flight get when the server is told to stop.
-    #[arg(long, default_value_t = options::EXIT_TIMEOUT_SECONDS.cast_signed(), allow_negative_numbers = true, help_heading = "Server")]
+    #[arg(long, value_parser = parse_number::<i64>, default_value_t = options::EXIT_TIMEOUT_SECONDS.cast_signed(), allow_negative_numbers = true, help_heading = "Server")]
     pub(super) exit_timeout_secs: i64,
     /// Bytes of all requests that are served at once; more are refused.
-    #[arg(long, default_value_t = options::INFLIGHT_BYTES_MAX, help_heading = "Server")]
+    #[arg(long, value_parser = parse_number::<u64>, default_value_t = options::INFLIGHT_BYTES_MAX, help_heading = "Server")]
     pub(super) max_inflight_bytes: u64,
 
     /// Verbose logging: 0 is off, 1 adds debug lines, 2 everything.
@@ -53,7 +58,7 @@ pub(super) struct Flags {
     #[arg(long, help_heading = "Model repository")]
     pub(super) model_config_name: Option<String>,
     /// Models that are loaded at the same time.
-    #[arg(long, default_value_t = options::MODEL_LOAD_THREADS, help_heading = "Model repository")]
+    #[arg(long, value_parser = parse_number::<usize>, default_value_t = options::MODEL_LOAD_THREADS, help_heading = "Model repository")]
     pub(super) model_load_thread_count: usize,
     /// Only `none` is served: all models are loaded at the start.
     #[arg(long, default_value = "none", help_heading = "Model repository")]
@@ -66,7 +71,7 @@ pub(super) struct Flags {
     #[arg(long, default_value = options::HOST, help_heading = "HTTP")]
     pub(super) http_address: String,
     /// Port of the HTTP endpoint.
-    #[arg(long, default_value_t = options::HTTP_PORT, help_heading = "HTTP")]
+    #[arg(long, value_parser = parse_number::<u16>, default_value_t = options::HTTP_PORT, help_heading = "HTTP")]
     pub(super) http_port: u16,
     /// Let several servers share the HTTP port.
     #[arg(long, value_parser = parse_bool, default_value = "false", action = ArgAction::Set, help_heading = "HTTP")]
@@ -75,7 +80,7 @@ pub(super) struct Flags {
     #[arg(long, default_value = "", help_heading = "HTTP")]
     pub(super) http_header_forward_pattern: String,
     /// Bytes of the JSON part of a request, of a tensor in it, of an unpacked body.
-    #[arg(long, default_value_t = options::HTTP_MAX_INPUT_SIZE.cast_signed(), allow_negative_numbers = true, help_heading = "HTTP")]
+    #[arg(long, value_parser = parse_number::<i64>, default_value_t = options::HTTP_MAX_INPUT_SIZE.cast_signed(), allow_negative_numbers = true, help_heading = "HTTP")]
     pub(super) http_max_input_size: i64,
     /// <api,…>:<header>=<value>: these APIs need that header. May be given several times.
     #[arg(long, action = ArgAction::Append, help_heading = "HTTP")]
@@ -88,7 +93,7 @@ pub(super) struct Flags {
     #[arg(long, default_value = options::HOST, help_heading = "gRPC")]
     pub(super) grpc_address: String,
     /// Port of the gRPC endpoint.
-    #[arg(long, default_value_t = options::GRPC_PORT, help_heading = "gRPC")]
+    #[arg(long, value_parser = parse_number::<u16>, default_value_t = options::GRPC_PORT, help_heading = "gRPC")]
     pub(super) grpc_port: u16,
     /// Let several servers share the gRPC port.
     #[arg(long, value_parser = parse_bool, default_value = "false", action = ArgAction::Set, help_heading = "gRPC")]
@@ -104,16 +109,16 @@ pub(super) struct Flags {
     #[arg(long, default_value = "none", help_heading = "gRPC")]
     pub(super) grpc_infer_response_compression_level: String,
     /// Milliseconds without traffic after which a connection is probed.
-    #[arg(long, default_value_t = options::GRPC_KEEPALIVE_TIME_MS, help_heading = "gRPC")]
+    #[arg(long, value_parser = parse_number::<u64>, default_value_t = options::GRPC_KEEPALIVE_TIME_MS, help_heading = "gRPC")]
     pub(super) grpc_keepalive_time: u64,
     /// Milliseconds without an answer to a probe after which a connection is closed.
-    #[arg(long, default_value_t = options::GRPC_KEEPALIVE_TIMEOUT_MS, help_heading = "gRPC")]
+    #[arg(long, value_parser = parse_number::<u64>, default_value_t = options::GRPC_KEEPALIVE_TIMEOUT_MS, help_heading = "gRPC")]
     pub(super) grpc_keepalive_timeout: u64,
     /// Milliseconds after which a connection takes no more calls. Default: never.
-    #[arg(long, help_heading = "gRPC")]
+    #[arg(long, value_parser = parse_number::<u64>, help_heading = "gRPC")]
     pub(super) grpc_max_connection_age: Option<u64>,
     /// Milliseconds that calls get then. Default: as long as they need.
-    #[arg(long, help_heading = "gRPC")]
+    #[arg(long, value_parser = parse_number::<u64>, help_heading = "gRPC")]
     pub(super) grpc_max_connection_age_grace: Option<u64>,
 
     /// Serve metrics.
@@ -123,7 +128,7 @@ pub(super) struct Flags {
     #[arg(long, help_heading = "Metrics")]
     pub(super) metrics_address: Option<String>,
     /// Port of the metrics endpoint.
-    #[arg(long, default_value_t = options::METRICS_PORT, help_heading = "Metrics")]
+    #[arg(long, value_parser = parse_number::<u16>, default_value_t = options::METRICS_PORT, help_heading = "Metrics")]
     pub(super) metrics_port: u16,
 
     /// [<backend>,]<key>=<value>: a setting for one backend, or for all. May be given several times.
@@ -139,9 +144,9 @@ pub(super) struct Flags {
     #[arg(long, help_heading = "Workers")]
     pub(super) onnxruntime: Option<PathBuf>,
     /// Bytes of shared memory that an instance may use for inputs, and as many for outputs.
-    #[arg(long, default_value_t = options::ARENA_BYTES_MAX, help_heading = "Workers")]
+    #[arg(long, value_parser = parse_number::<u64>, default_value_t = options::ARENA_BYTES_MAX, help_heading = "Workers")]
     pub(super) arena_byte_size: u64,
     /// Seconds that a worker may take to load its model.
-    #[arg(long, default_value_t = 600, help_heading = "Workers")]
+    #[arg(long, value_parser = parse_number::<u64>, default_value_t = 600, help_heading = "Workers")]
     pub(super) model_load_timeout_secs: u64,
 }

@@ -47,6 +47,20 @@ fn booleans_are_words_and_numbers_in_any_case() {
 }
 
 #[test]
+fn numbers_that_cannot_be_are_named() {
+    let text = error("nereid serve --http-port x1");
+    assert_eq!(text, "Bad option: \"--http-port\".\nInvalid option value. Got x1");
+    let text = error("nereid serve --http-port=65536");
+    assert_eq!(text, "Bad option: \"--http-port\".\nProvided option value is out of bound. Got 65536");
+}
+
+#[test]
+fn a_flag_may_be_cut_short_while_it_is_clear() {
+    assert_eq!(options("nereid serve --http-po 9000").http.unwrap().address.port, 9000);
+    assert!(error("nereid serve --http 9000").contains("--http"));
+}
+
+#[test]
 fn the_last_of_a_flag_given_twice_wins_and_repositories_add_up() {
     let options =
         options("nereid serve --http-port 1 --http-port 2 --model-repository /b --model-repository /a");

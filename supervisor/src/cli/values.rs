@@ -1,5 +1,6 @@
 //! How single values are written, with Triton's words for what is wrong.
 
+use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
 
 use crate::frontend::restrict::{Category, Key, Restrictions};
@@ -11,6 +12,16 @@ pub(super) fn parse_bool(text: &str) -> Result<bool, String> {
         "false" | "off" | "0" => Ok(false),
         _ => Err(format!("invalid value for bool option: {text}")),
     }
+}
+
+/// A whole number.
+pub(super) fn parse_number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
+    text.trim().parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
+            format!("Provided option value is out of bound. Got {text}")
+        }
+        _ => format!("Invalid option value. Got {text}"),
+    })
 }
 
 /// A number, or a word as for a boolean.

@@ -1,32 +1,54 @@
-//! A connection's socket, with what is written gathered until there is nothing more to write.
+//! A connection's socket, read and written in large steps.
 //!
-//! The HTTP/2 library writes and flushes every frame by itself, and clients often ask for frames of 16 KiB: a large
-//! tensor would be a system call for each. Here a flush only marks; [`drive`] flushes for good when the library has
-//! nothing more to do for now.
+//! The HTTP/2 library reads and writes frame by frame, and clients often send and ask for frames of 16 KiB: a large
+//! tensor would be hundreds of system calls. Here what arrives is read ahead as far as it is there, and what is written
+//! is gathered: a flush does nothing, [`drive`] writes when the library has nothing more to do for now.
 
 use std::future::Future;
 use std::io;
+use std::ops::{Range, RangeInclusive};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 /// What is gathered at most. As much as the kernel passes on in one piece.
 const GATHERED_MAX: usize = 64 * 1024;
+/// What is read ahead by a connection that sends little, and by one that sends much.
+const AHEAD: RangeInclusive<usize> = 4 * 1024..=128 * 1024;
 
-/// The socket and what waits for it.
+/// The socket, what it has brought, and what waits for it.
 #[derive(Debug)]
-struct Gathering {
-    socket: TokioIo<TcpStream>,
+struct Buffered {
+    socket: TcpStream,
+    ahead: Vec<u8>,
+    /// The part of `ahead` that nobody has taken yet.
+    unread: Range<usize>,
     gathered: Vec<u8>,
     /// Bytes of `gathered` that are written.
     written: usize,
 }
 
-impl Gathering {
+impl Buffered {
+    /// Reads ahead. As far as last time, or twice as far if that was all there; less again when little comes.
+    fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut buffer = ReadBuf::new(&mut self.ahead);
+        ready!(Pin::new(&mut self.socket).poll_read(cx, &mut buffer))?;
+        let count = buffer.filled().len();
+        self.unread = 0..count;
+        let size = self.ahead.len();
+        if count == size && size < *AHEAD.end() {
+            self.ahead.resize(size * 2, 0);
+        } else if count < size / 4 && size > *AHEAD.start() {
+            self.ahead.truncate((size / 2).max(*AHEAD.start()));
+            self.ahead.shrink_to_fit();
+        }
+        Poll::Ready(Ok(()))
+    }
+
     fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.written < self.gathered.len() {
             let left = &self.gathered[self.written..];
@@ -54,16 +76,21 @@ impl Gathering {
 
 /// The socket as the HTTP/2 library sees it.
 #[derive(Clone, Debug)]
-pub(super) struct Transport(Arc<Mutex<Gathering>>);
+pub(super) struct Transport(Arc<Mutex<Buffered>>);
 
 impl Transport {
     pub(super) fn new(stream: TcpStream) -> Self {
-        let gathering = Gathering { socket: TokioIo::new(stream), gathered: Vec::new(), written: 0 };
-        Self(Arc::new(Mutex::new(gathering)))
+        Self(Arc::new(Mutex::new(Buffered {
+            socket: stream,
+            ahead: vec![0; *AHEAD.start()],
+            unread: 0..0,
+            gathered: Vec::new(),
+            written: 0,
+        })))
     }
 
     /// Never contended: only the connection's task comes here.
-    fn lock(&self) -> MutexGuard<'_, Gathering> {
+    fn lock(&self) -> MutexGuard<'_, Buffered> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -72,9 +99,17 @@ impl Read for Transport {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        buffer: ReadBufCursor<'_>,
+        mut buffer: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.lock().socket).poll_read(cx, buffer)
+        let mut this = self.lock();
+        if this.unread.is_empty() {
+            ready!(this.poll_fill(cx))?;
+        }
+        let start = this.unread.start;
+        let count = this.unread.len().min(buffer.remaining());
+        buffer.put_slice(&this.ahead[start..start + count]);
+        this.unread.start += count;
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -88,11 +123,11 @@ impl Write for Transport {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let mut gathering = self.lock();
-        if gathering.room() == 0 {
-            ready!(gathering.poll_drain(cx))?;
+        let mut this = self.lock();
+        if this.room() == 0 {
+            ready!(this.poll_drain(cx))?;
         }
-        Poll::Ready(Ok(slices.iter().map(|slice| gathering.gather(slice)).sum()))
+        Poll::Ready(Ok(slices.iter().map(|slice| this.gather(slice)).sum()))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -105,9 +140,9 @@ impl Write for Transport {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut gathering = self.lock();
-        ready!(gathering.poll_drain(cx))?;
-        Pin::new(&mut gathering.socket).poll_shutdown(cx)
+        let mut this = self.lock();
+        ready!(this.poll_drain(cx))?;
+        Pin::new(&mut this.socket).poll_shutdown(cx)
     }
 }
 

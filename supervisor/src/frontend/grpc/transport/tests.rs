@@ -43,6 +43,30 @@ async fn what_is_written_waits_until_the_connection_waits() {
 }
 
 #[tokio::test]
+async fn what_arrives_is_read_in_order_whatever_is_asked_for() {
+    let (server, mut client) = pair().await;
+    let all: Vec<u8> = (0..2_000_000_u32).map(|index| index.to_le_bytes()[1]).collect();
+    let expected = all.clone();
+    let sending = tokio::spawn(async move {
+        client.write_all(&all).await.unwrap();
+    });
+    let mut transport = Transport::new(server);
+    let mut received = Vec::new();
+    for size in (1..20_000).step_by(13).cycle() {
+        let mut bytes = vec![0; size];
+        let mut buffer = hyper::rt::ReadBuf::new(&mut bytes);
+        std::future::poll_fn(|cx| Pin::new(&mut transport).poll_read(cx, buffer.unfilled())).await.unwrap();
+        if buffer.filled().is_empty() {
+            break;
+        }
+        received.extend_from_slice(buffer.filled());
+    }
+    sending.await.unwrap();
+    assert!(received == expected);
+    assert!(AHEAD.contains(&transport.lock().ahead.len()));
+}
+
+#[tokio::test]
 async fn much_is_written_in_order_and_all_of_it_before_the_end() {
     let (server, mut client) = pair().await;
     let all: Vec<u8> = (0..3_000_000_u32).map(|index| index.to_le_bytes()[1]).collect();
