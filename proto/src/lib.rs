@@ -13,6 +13,8 @@
 /// Every file of this crate as an encoded `google.protobuf.FileDescriptorSet`, without comments.
 pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
 
+pub mod datatype;
+
 /// gRPC's health protocol: `grpc.health.v1`.
 pub use generated::grpc::health::v1 as health;
 /// Inference protocol and model configuration: `inference`.

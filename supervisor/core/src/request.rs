@@ -108,7 +108,7 @@ pub fn check_correlation(
     let control =
         sequence.control_input.iter().find_map(|input| Some((input, input.control.iter().find(is_id)?)));
     let Some((input, control)) = control else { return Ok(()) };
-    let wants_text = control.data_type == DataType::Bytes.number();
+    let wants_text = control.data_type == DataType::Bytes.config_number();
     let given = match correlation {
         Correlation::Number(_) => DataType::Uint64,
         Correlation::Text(_) => DataType::Bytes,
@@ -252,7 +252,7 @@ fn check_content(
         let checked = input.bytes.map_or(Ok(()), |bytes| strings::check(bytes, expected));
         return checked.map_err(|problem| error::wrong_strings(config, input, problem, id));
     };
-    let expected = shape::bytes(item, rows, size).map_err(impossible)?;
+    let expected = shape::bytes(item, rows, size as u64).map_err(impossible)?;
     if spec.non_linear || input.byte_len == expected {
         return Ok(());
     }

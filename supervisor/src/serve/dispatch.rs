@@ -9,6 +9,7 @@ use nereid_core::ids::{BatchId, Generation, InstanceId, Ticket};
 use nereid_core::machine::Machine;
 use nereid_core::schedule::{Event, RejectReason};
 use nereid_ipc::arena::{ArenaError, Lease, OutOfBounds};
+use nereid_proto::datatype::DataType;
 use nereid_proto::worker::{Execute, Parameter, Request, Tensor, parameter::Value, request};
 
 use super::model::{Message, Model};
@@ -278,7 +279,7 @@ fn describe(requests: &[(Ticket, &Pending)], layout: &Layout, lease: Option<&Lea
         let tensor = &requests[request].1.request.inputs[input];
         described[request].inputs.push(Tensor {
             name: tensor.name.clone(),
-            data_type: tensor.datatype.into_number(),
+            data_type: DataType::from_proto(tensor.datatype).map_or(0, DataType::number),
             shape: tensor.shape.clone(),
             segment: lease.segment(),
             offset: lease.offset() + offset as u64,
@@ -324,16 +325,5 @@ fn describe_parameter((name, value): &(String, ParameterValue)) -> Parameter {
             ParameterValue::String(value) => Value::StringValue(value.clone()),
             ParameterValue::Bytes(value) => Value::BytesValue(value.clone()),
         }),
-    }
-}
-
-/// The number of a data type as messages carry it.
-trait IntoNumber {
-    fn into_number(self) -> u32;
-}
-
-impl IntoNumber for nereid_proto::inference::DataType {
-    fn into_number(self) -> u32 {
-        u32::try_from(i32::from(self)).unwrap_or_default()
     }
 }

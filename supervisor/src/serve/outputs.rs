@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use nereid_core::error::ServeError;
 use nereid_ipc::arena::OutputView;
-use nereid_proto::inference::DataType;
 use nereid_proto::worker::Response;
 
 use super::admission::InflightBytes;
@@ -119,10 +118,7 @@ impl Outputs {
         let length = view.len() as u64;
         let name = std::mem::take(&mut view.name);
         let shape = std::mem::take(&mut view.shape);
-        let datatype = i32::try_from(view.datatype.number())
-            .ok()
-            .and_then(|number| DataType::try_from(number).ok())
-            .unwrap_or(DataType::TypeInvalid);
+        let datatype = view.datatype.into();
         let data = if length <= COPY_OUT_BYTES_MAX {
             Bytes::from(view.copy())
         } else if connection.returns().pin(length, connection.pinned_max()) {

@@ -162,7 +162,7 @@ impl VersionShared {
             .iter()
             .map(|input| InputView {
                 name: &input.name,
-                datatype: DataType::from_number(input.datatype.into()),
+                datatype: DataType::from_proto(input.datatype),
                 shape: &input.shape,
                 byte_len: input.data.len() as u64,
                 bytes: input.data.as_slice(),

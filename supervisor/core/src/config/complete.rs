@@ -102,7 +102,8 @@ fn output(fact: &TensorFact, batched: bool) -> ModelOutput {
 
 /// A number that is no type stays out of the configuration: validation then says which tensor lacks one.
 fn data_type(fact: &TensorFact) -> i32 {
-    DataType::from_number(fact.data_type).map_or_else(|| pb::DataType::TypeInvalid.into(), DataType::number)
+    DataType::from_number(fact.data_type)
+        .map_or_else(|| pb::DataType::TypeInvalid.into(), DataType::config_number)
 }
 
 /// The dims of a tensor. One without any is told as `[1]`, and given to the model as a scalar where it is batched.

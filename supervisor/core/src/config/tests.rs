@@ -88,12 +88,12 @@ fn a_shape_is_put_into_the_form_that_the_model_wants() {
 #[test]
 fn every_data_type_has_the_number_and_the_names_of_the_protocol() {
     for datatype in DataType::ALL {
-        let protocol = pb::DataType::try_from(datatype.number()).unwrap();
+        let protocol = pb::DataType::from(datatype);
         assert_eq!(datatype.config_name(), protocol.as_str_name());
         assert_eq!(DataType::from_number(datatype.number()), Some(datatype));
         assert_eq!(DataType::from_wire_name(datatype.wire_name()), Some(datatype));
     }
-    assert_eq!(DataType::from_number(0), None);
+    assert_eq!(DataType::from_number(0_i32), None);
     assert_eq!(DataType::from_wire_name("fp32"), None);
     assert_eq!(DataType::from_wire_name("STRING"), None);
     assert_eq!(datatype::config_name(0), "TYPE_INVALID");

@@ -48,7 +48,7 @@ pub fn deduce_raw_input<'a>(
             spec.name
         )));
     }
-    let size = spec.datatype.byte_size().unwrap_or(1);
+    let size = spec.datatype.byte_size().unwrap_or(1) as u64;
     let row = u64::try_from(fixed).unwrap_or(1).saturating_mul(size).max(1);
     let deduced = i64::try_from(byte_len / row).unwrap_or(i64::MAX);
     let dims = spec.dims.iter().map(|dim| if *dim == VARIABLE { deduced } else { *dim });

@@ -4,7 +4,7 @@ use crate::error::ErrorKind;
 use nereid_proto::worker::Nothing;
 
 fn fact(name: &str, data_type: DataType, shape: &[i64]) -> TensorFact {
-    TensorFact { name: name.to_owned(), data_type: data_type.number(), shape: shape.to_vec() }
+    TensorFact { name: name.to_owned(), data_type: data_type.config_number(), shape: shape.to_vec() }
 }
 
 fn facts(input: &[i64], output: &[i64]) -> Description {

@@ -134,7 +134,7 @@ fn check_batch_inputs(raw: &RawConfig, findings: &mut Findings) {
                 format!("batch input kind '{kind}' expects 1 source input, got {}", source_input.len())
             }),
         }
-        let allowed = [DataType::Int32, DataType::Fp32].map(DataType::number);
+        let allowed = [DataType::Int32, DataType::Fp32].map(DataType::config_number);
         findings.invalid_if(!allowed.contains(data_type), || {
             "batch input data type must be TYPE_INT32 or TYPE_FP32".to_owned()
         });

@@ -91,7 +91,7 @@ fn check_correlation(name: &str, control: &Control, findings: &mut Findings) {
         format!("sequence batching must not specify either {VALUE_LISTS} or 'bool_false_true' for {kind} for {name}")
     });
     let allowed = [DataType::Uint64, DataType::Int64, DataType::Uint32, DataType::Int32, DataType::Bytes]
-        .map(DataType::number);
+        .map(DataType::config_number);
     findings.invalid_if(!allowed.contains(&control.data_type), || {
         format!(
             "unexpected data type for control {kind} for {name}. Allowed data types are TYPE_UINT64, TYPE_INT64, \
