@@ -2,7 +2,7 @@
 //!
 //! Nothing is started here, and no library is opened: what a worker needs of the user's own software it finds itself.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use nereid_core::error::ServeError;
@@ -17,6 +17,8 @@ const ECHO_BACKENDS: &[&str] = &["echo", "identity", "repeat", "square", "sequen
 const PYTHON_PARAMETER: &str = "PYTHON_EXECUTABLE";
 /// Triton's parameter for a conda-pack archive or an unpacked environment.
 const ENVIRONMENT_PARAMETER: &str = "EXECUTION_ENV_PATH";
+/// Tells the worker of an archive.
+const ARCHIVE_VARIABLE: &str = "NEREID_EXECUTION_ENV";
 /// What that parameter may begin with, in place of the model's own directory.
 const MODEL_DIRECTORY_WORD: &str = "$$TRITON_MODEL_DIRECTORY";
 
@@ -33,6 +35,14 @@ pub struct Programs {
     pub python: PathBuf,
     /// `--onnxruntime`: the library or its directory. `None`: the worker looks for it.
     pub onnxruntime: Option<PathBuf>,
+}
+
+impl Program {
+    /// Whether the worker may need minutes before its first word: it unpacks an environment.
+    #[must_use]
+    pub fn starts_slowly(&self) -> bool {
+        self.env.iter().any(|(name, _)| name == ARCHIVE_VARIABLE)
+    }
 }
 
 impl Programs {
@@ -66,49 +76,57 @@ impl Programs {
     }
 
     fn python(&self, config: &ModelConfig, directory: &Path) -> Result<Program, ServeError> {
-        let path = self.interpreter(config, directory)?;
+        let Interpreter { path, archive } = self.interpreter(config, directory)?;
         let mut python_path = self.python_package.clone().into_os_string();
         if let Some(inherited) = std::env::var_os("PYTHONPATH").filter(|value| !value.is_empty()) {
             python_path.push(":");
             python_path.push(inherited);
         }
-        Ok(Program {
-            path,
-            args: ["-m", "nereid_worker"].map(OsString::from).to_vec(),
-            env: vec![
-                ("PYTHONPATH".into(), python_path),
-                ("NEREID_PYTHON_EXTENSION".into(), self.python_extension.clone().into()),
-                // A crash must not lose the lines that explain it.
-                ("PYTHONUNBUFFERED".into(), "1".into()),
-            ],
-            directory: directory.to_owned(),
-        })
+        let mut env = vec![
+            ("PYTHONPATH".into(), python_path),
+            ("NEREID_PYTHON_EXTENSION".into(), self.python_extension.clone().into()),
+        ];
+        if let Some(archive) = archive {
+            env.push((ARCHIVE_VARIABLE.into(), archive.into()));
+        }
+        let args = ["-m", "nereid_worker"].map(OsString::from).to_vec();
+        Ok(Program { path, args, env, directory: directory.to_owned() })
     }
 
     /// The model's own interpreter: a parameter that names a program or an environment, else the server's choice.
-    fn interpreter(&self, config: &ModelConfig, directory: &Path) -> Result<PathBuf, ServeError> {
+    fn interpreter(&self, config: &ModelConfig, directory: &Path) -> Result<Interpreter, ServeError> {
         for parameter in [PYTHON_PARAMETER, ENVIRONMENT_PARAMETER] {
             let Some(value) = config.parameters.get(parameter).filter(|value| !value.string_value.is_empty())
             else {
                 continue;
             };
             let path = expand(&value.string_value, directory);
-            if path.is_file() && path.extension() != Some(OsStr::new("gz")) {
-                return Ok(path);
+            if path.is_file() && parameter == ENVIRONMENT_PARAMETER {
+                return Ok(Interpreter { path: self.python.clone(), archive: Some(path) });
+            }
+            if path.is_file() {
+                return Ok(Interpreter { path, archive: None });
             }
             let python = path.join("bin/python");
             if python.exists() {
-                return Ok(python);
+                return Ok(Interpreter { path: python, archive: None });
             }
             return Err(ServeError::invalid(format!(
-                "parameter '{parameter}' of model '{}' names '{}', which is neither an interpreter nor a \
-                 directory with bin/python; unpack an archive first",
+                "parameter '{parameter}' of model '{}' names '{}', which is neither an interpreter, nor an archive of an \
+                 environment, nor a directory with bin/python",
                 config.name,
                 path.display()
             )));
         }
-        Ok(self.python.clone())
+        Ok(Interpreter { path: self.python.clone(), archive: None })
     }
+}
+
+/// What a Python model runs in.
+struct Interpreter {
+    path: PathBuf,
+    /// Unpacked by the worker, which then goes on in it.
+    archive: Option<PathBuf>,
 }
 
 fn expand(value: &str, directory: &Path) -> PathBuf {

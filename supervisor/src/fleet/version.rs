@@ -330,6 +330,11 @@ impl Task {
             config: InstanceConfig {
                 describe_first: index == 0 && self.describes(),
                 seed: shape_seed(),
+                handshake_timeout: if self.program.starts_slowly() {
+                    self.environment.instance.load_timeout
+                } else {
+                    self.environment.instance.handshake_timeout
+                },
                 ..self.environment.instance.clone()
             },
             arena_bytes_max: self.environment.arena_bytes_max,

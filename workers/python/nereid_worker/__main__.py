@@ -13,6 +13,10 @@ EXECUTION_FD = 4
 # Told to the supervisor only through the exit code: the handshake has not happened yet.
 EXIT_NO_EXTENSION = 78
 EXIT_NO_NUMPY = 79
+EXIT_NO_ENVIRONMENT = 77
+
+# An archive with the environment that the model wants to run in.
+ENVIRONMENT_VARIABLE = "NEREID_EXECUTION_ENV"
 
 
 def prepare_streams():
@@ -56,9 +60,31 @@ def prepare_forks(extension):
     os.register_at_fork(after_in_child=leave_sockets)
 
 
+def enter_environment(archive):
+    """Unpacks an archive and goes on in its interpreter, as the same process; returns only if that fails."""
+    from nereid_worker import environment
+
+    try:
+        python = environment.unpack_cached(archive)
+        folder = os.path.dirname(os.path.dirname(python))
+        variables = {
+            **os.environ,
+            "PATH": os.pathsep.join([os.path.join(folder, "bin"), os.environ.get("PATH", os.defpath)]),
+            "CONDA_PREFIX": folder,
+            "VIRTUAL_ENV": folder,
+        }
+        os.execve(python, [python, "-m", "nereid_worker"], variables)
+    except (environment.Refused, OSError) as error:
+        print(f"nereid_worker cannot start: {error}", file=sys.stderr)
+    return EXIT_NO_ENVIRONMENT
+
+
 def main():
     prepare_streams()
     prepare_path()
+    archive = os.environ.pop(ENVIRONMENT_VARIABLE, None)
+    if archive:
+        return enter_environment(archive)
     from nereid_worker import native
 
     try:

@@ -3,12 +3,14 @@
 The archive is what conda-pack makes: a tar file, compressed or not, with `bin/` at its top. It prints the
 interpreter in it. An archive that was unpacked to that folder before and has not changed since is left as it is.
 
-Run by the supervisor as a short process of its own, with the server's interpreter: an archive is input from outside,
-and unpacking one may take minutes. Nothing of the environment is run, and nothing of numpy or the extension module is
-needed here. Entries that would leave the folder, links that point out of it and special files are refused, and then
+A worker whose model names such an archive unpacks it before it goes on in the environment's interpreter: an archive
+is input from outside, and unpacking one may take minutes, so the supervisor does not. Nothing of the environment is run
+here, and nothing of numpy or the extension module is needed. Entries that would leave the folder, links that point out of it and special files are refused, and then
 nothing is left behind.
 """
 
+import fcntl
+import hashlib
 import json
 import os
 import shutil
@@ -64,6 +66,29 @@ def unpack(archive, folder):
         shutil.rmtree(fresh, ignore_errors=True)
         raise
     return interpreter(folder)
+
+
+def unpack_cached(archive):
+    """Unpacks to this user's cache, once for all workers that want it; returns the interpreter."""
+    archive = os.path.abspath(archive)
+    cache = os.path.join(_cache_folder(), "environments")
+    os.makedirs(cache, mode=0o700, exist_ok=True)
+    folder = os.path.join(cache, hashlib.sha256(os.fsencode(archive)).hexdigest()[:32])
+    # Several instances of a model start at once: one unpacks, the others wait for it.
+    with open(f"{folder}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return unpack(archive, folder)
+
+
+def _cache_folder():
+    """systemd's, the user's, or one of our own: never a name that another user could have taken."""
+    if folder := os.environ.get("CACHE_DIRECTORY"):
+        return folder.split(":")[0]
+    if folder := os.environ.get("XDG_CACHE_HOME"):
+        return os.path.join(folder, "nereid")
+    if folder := os.environ.get("HOME"):
+        return os.path.join(folder, ".cache", "nereid")
+    return tempfile.mkdtemp(prefix="nereid-")
 
 
 def _read_mark(folder):

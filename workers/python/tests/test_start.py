@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 
 import conftest
 
@@ -41,3 +42,32 @@ def test_a_missing_numpy_is_told_with_the_interpreter(tmp_path):
 def test_the_folder_of_the_start_is_not_on_the_path(tmp_path):
     (tmp_path / "numpy.py").write_text("raise ImportError('not here')")
     assert run(cwd=tmp_path, NEREID_PYTHON_EXTENSION=conftest.EXTENSION)[0] == 2
+
+
+def archive(tmp_path, script):
+    """An environment whose interpreter is a script that says so."""
+    python = tmp_path / "env/bin/python3"
+    python.parent.mkdir(parents=True)
+    python.write_text(script)
+    python.chmod(0o755)
+    with tarfile.open(tmp_path / "env.tar.gz", "w:gz") as tar:
+        tar.add(tmp_path / "env", arcname=".")
+    return tmp_path / "env.tar.gz"
+
+
+def test_an_archive_is_unpacked_once_and_its_interpreter_takes_over(tmp_path):
+    packed = archive(tmp_path, f'#!/bin/sh\necho "in $CONDA_PREFIX" >&2\nexec {sys.executable} "$@"\n')
+    env = {"NEREID_EXECUTION_ENV": str(packed), "CACHE_DIRECTORY": str(tmp_path / "cache")}
+    for _ in range(2):
+        code, text = run(NEREID_PYTHON_EXTENSION=conftest.EXTENSION, **env)
+        assert code == 2 and "a worker is started by the supervisor" in text
+        assert f"in {tmp_path}/cache/environments/" in text
+    assert len(list((tmp_path / "cache/environments").iterdir())) == 2  # The environment and its lock.
+
+
+def test_a_file_that_is_no_environment_is_told_by_name(tmp_path):
+    (tmp_path / "env.tar.gz").write_text("no archive")
+    env = {"NEREID_EXECUTION_ENV": str(tmp_path / "env.tar.gz"), "CACHE_DIRECTORY": str(tmp_path)}
+    code, text = run(NEREID_PYTHON_EXTENSION=conftest.EXTENSION, **env)
+    assert code == 77
+    assert f"nereid_worker cannot start: {tmp_path}/env.tar.gz is no complete tar archive" in text

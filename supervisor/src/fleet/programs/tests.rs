@@ -50,3 +50,15 @@ fn an_environment_that_is_none_is_refused_by_name() {
     let error = programs(Path::new("/nowhere")).for_model(&config, Path::new("/m")).unwrap_err();
     assert!(error.message.contains("'/m/env'"), "{error}");
 }
+
+#[test]
+fn an_archive_is_unpacked_by_the_worker_which_may_take_its_time() {
+    let file = std::env::current_exe().unwrap();
+    let mut config = config("python");
+    let value = ModelParameter { string_value: file.display().to_string() };
+    config.parameters.insert("EXECUTION_ENV_PATH".into(), value);
+    let program = programs(Path::new("/nowhere")).for_model(&config, Path::new("/m")).unwrap();
+    assert_eq!(program.path, Path::new("/usr/bin/python3"));
+    assert!(program.env.contains(&("NEREID_EXECUTION_ENV".into(), file.into())));
+    assert!(program.starts_slowly());
+}
