@@ -8,6 +8,7 @@
 //! Deliberately not here: any check against a model's configuration, any queue, any tensor memory beyond the request's
 //! own bytes.
 
+mod bounds;
 mod datatype;
 pub mod forward;
 pub mod grpc;

@@ -15,6 +15,7 @@ use prost::Message;
 use super::contents::{self, Subject};
 use super::message;
 use super::receive::MESSAGE_SIZE_MAX;
+use crate::frontend::bounds::{RANK_MAX, too_many_dimensions};
 use crate::frontend::datatype;
 use crate::frontend::forward::RESERVED_PREFIX;
 use crate::frontend::rope::joined;
@@ -134,6 +135,9 @@ fn convert_input(
     raw: &mut impl Iterator<Item = TensorData>,
 ) -> Result<InputTensor, ServeError> {
     let subject = Subject { input: &input.name, model };
+    if input.shape.len() > RANK_MAX {
+        return Err(too_many_dimensions(&input.name));
+    }
     let datatype = datatype::from_wire_name(&input.datatype);
     let data = if let Some(region) = region(&input.name, &input.parameters)? {
         if input.contents.is_some() {

@@ -7,7 +7,7 @@ use tonic::metadata::{KeyAndValueRef, MetadataMap};
 use tonic::{Request, Status};
 
 use super::{GrpcFrontend, convert, message};
-use crate::frontend::{Upstream, status, version};
+use crate::frontend::{Upstream, bounds, status, version};
 use crate::serve::request::InferRequest;
 
 /// The words for an inference that comes after the last one.
@@ -53,6 +53,7 @@ impl<U: Upstream> GrpcFrontend<U> {
         if let Some(pattern) = &self.settings.forward {
             pattern.forward(headers, &mut request.parameters)?;
         }
+        bounds::check(&request)?;
         Ok(request)
     }
 }

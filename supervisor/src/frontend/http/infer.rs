@@ -25,7 +25,7 @@ use super::compress::{Encoding, compress, decompress};
 use super::reply::{self, Reply};
 use super::router::ModelPath;
 use crate::frontend::rope::Rope;
-use crate::frontend::{Upstream, version};
+use crate::frontend::{Upstream, bounds, version};
 use crate::serve::ModelView;
 use crate::serve::request::{InferRequest, InferResponse};
 use outputs::OutputPlan;
@@ -145,6 +145,7 @@ async fn run<U: Upstream>(
         let all = headers.map.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
         pattern.forward(all, &mut request.parameters)?;
     }
+    bounds::check(&request)?;
     drop(model);
     let response = frontend.upstream.infer(request).await?;
     let encoded = encode(response, outputs).await?;

@@ -8,6 +8,7 @@ use nereid_proto::inference::DataType;
 
 use super::document::{Document, Input, TENSORS_MAX};
 use super::outputs::OutputPlan;
+use crate::frontend::bounds::{RANK_MAX, too_many_dimensions};
 use crate::frontend::datatype;
 use crate::frontend::forward::RESERVED_PREFIX;
 use crate::frontend::http::binary::Cutter;
@@ -19,8 +20,6 @@ use crate::serve::tensor_data::TensorData;
 
 /// Parameters of one request.
 const PARAMETERS_MAX: usize = 4096;
-/// Dimensions of one tensor.
-const RANK_MAX: usize = 1024;
 
 /// A request and how its outputs are to be sent.
 #[derive(Debug)]
@@ -194,7 +193,7 @@ fn decode_input(
     let name = member(input.name, "name")?.as_name().map_err(unable_to_parse("name"))?;
     let datatype = member(input.datatype, "datatype")?.as_name().map_err(unable_to_parse("datatype"))?;
     let datatype = datatype::from_wire_name(&datatype);
-    let shape = decode_shape(member(input.shape, "shape")?).map_err(unable_to_parse("shape"))?;
+    let shape = decode_shape(&name, member(input.shape, "shape")?).map_err(unable_to_parse("shape"))?;
     let data = match source {
         Source::Binary(size) => {
             let size = size.as_unsigned().map_err(unable_to_parse("binary_data_size"))?;
@@ -227,11 +226,11 @@ fn decode_input(
     Ok(InputTensor { name, datatype, shape, data })
 }
 
-fn decode_shape(shape: Value<'_>) -> Result<Vec<i64>, ServeError> {
+fn decode_shape(name: &str, shape: Value<'_>) -> Result<Vec<i64>, ServeError> {
     let mut dimensions = Vec::with_capacity(4);
     for dimension in shape.elements()? {
         if dimensions.len() == RANK_MAX {
-            return Err(ServeError::invalid(format!("a tensor may have {RANK_MAX} dimensions at most")));
+            return Err(too_many_dimensions(name));
         }
         // What only fits without a sign is told apart as an invalid dimension later.
         dimensions.push(dimension.as_unsigned()?.cast_signed());
