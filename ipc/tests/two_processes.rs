@@ -384,6 +384,20 @@ fn output_and_errors_come_through_pipes() {
 }
 
 #[test]
+fn a_worker_dumps_no_core() {
+    let (_control, their_control) = Channel::pair().unwrap();
+    let (_execution, their_execution) = Channel::pair().unwrap();
+    let mut command = WorkerCommand::new("sh");
+    command.args(["-c", "ulimit -S -c; kill -SEGV $$"]);
+    let mut process = command.spawn(their_control.into_fd(), their_execution.into_fd()).unwrap();
+    let mut text = String::new();
+    fs::File::from(process.take_stdout().unwrap()).read_to_string(&mut text).unwrap();
+    assert_eq!(text, "0\n", "in blocks");
+    let status = process.wait_timeout(PATIENCE).unwrap().unwrap();
+    assert_eq!((status.signal(), status.core_dumped()), (Some(Signal::SIGSEGV as i32), false));
+}
+
+#[test]
 fn many_workers_start_at_once_and_none_holds_anothers_socket() {
     let starters: Vec<_> = (0..6).map(|_| thread::spawn(|| start(ENTRY, "worker"))).collect();
     let mut workers: Vec<_> = starters.into_iter().map(|starter| starter.join().unwrap()).collect();

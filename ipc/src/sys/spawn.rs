@@ -2,7 +2,7 @@
 //!
 //! A worker begins with standard input from `/dev/null`, output and errors in pipes, its control socket as fd 3 and its
 //! execution socket as fd 4, and nothing else open; in its own process group; killed by the kernel when the supervisor
-//! dies; and unable to gain privileges.
+//! dies; without core dumps; and unable to gain privileges.
 //!
 //! The kernel sends the parent-death signal when the *thread* that forked ends, not the process. So all spawning is
 //! done by one thread that never ends, whoever asks.
@@ -16,7 +16,7 @@ use super::{
 use nix::{
     errno::Errno,
     fcntl::{FcntlArg, fcntl},
-    sys::resource::{Resource, getrlimit},
+    sys::resource::{Resource, getrlimit, rlim_t, setrlimit},
     unistd::Pid,
 };
 use std::{
@@ -37,6 +37,10 @@ use std::{
 
 /// The first fd that a worker does not get.
 const FIRST_CLOSED: RawFd = EXECUTION_FD + 1;
+/// The soft limit of a worker's core dumps. Writing one takes seconds for a large process, and until then its death is
+/// not noticed. The kernel writes no file below a page, and, unlike for 0, starts no core dump helper for 1 byte.
+/// The hard limit stays: a worker that wants a dump can raise its own.
+const CORE_BYTES: rlim_t = 1;
 /// Spawns that may wait for the spawning thread; whoever comes later waits to wait.
 const QUEUE: usize = 16;
 
@@ -140,7 +144,8 @@ fn spawn_orders(inbox: &Receiver<Order>) {
 fn spawn_now(mut command: Command, control: BorrowedFd<'_>, execution: BorrowedFd<'_>) -> io::Result<Child> {
     let sources = [copy_above(control)?, copy_above(execution)?];
     let [control, execution] = sources.each_ref().map(AsRawFd::as_raw_fd);
-    let birth = Birth { parent: Pid::this(), control, execution, fd_limit: fd_limit()? };
+    let (_, core_max) = getrlimit(Resource::RLIMIT_CORE)?;
+    let birth = Birth { parent: Pid::this(), control, execution, fd_limit: fd_limit()?, core_max };
     // SAFETY: `run` makes system calls only, all of which may be made after a fork.
     unsafe { command.pre_exec(move || birth.run().map_err(io::Error::from)) };
     command.spawn()
@@ -169,12 +174,15 @@ struct Birth {
     control: RawFd,
     execution: RawFd,
     fd_limit: RawFd,
+    core_max: rlim_t,
 }
 
 impl Birth {
     fn run(self) -> Result<(), Errno> {
         prctl::die_with_parent(self.parent)?;
         prctl::no_new_privileges()?;
+        // One system call.
+        setrlimit(Resource::RLIMIT_CORE, CORE_BYTES.min(self.core_max), self.core_max)?;
         // SAFETY: numbers only. The copies are not close-on-exec; what was there is not needed in the child.
         Errno::result(unsafe { libc::dup2(self.control, CONTROL_FD) })?;
         // SAFETY: as above.

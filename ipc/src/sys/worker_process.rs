@@ -2,6 +2,8 @@
 //!
 //! What the exit means, and when to signal, is decided elsewhere.
 
+#[cfg(feature = "tokio")]
+use super::reactor::Registered;
 use super::{pidfd::PidFd, socket::wait_fd};
 use nix::{
     errno::Errno,
@@ -22,12 +24,21 @@ pub struct WorkerProcess {
     pidfd: PidFd,
     child: Child,
     status: Option<ExitStatus>,
+    /// The reactor's watch over the end of the process, once somebody asked for it.
+    #[cfg(feature = "tokio")]
+    watched: Option<Registered>,
 }
 
 impl WorkerProcess {
     pub(super) fn new(mut child: Child) -> io::Result<Self> {
         match PidFd::open(child.id()) {
-            Ok(pidfd) => Ok(Self { pidfd, child, status: None }),
+            Ok(pidfd) => Ok(Self {
+                pidfd,
+                child,
+                status: None,
+                #[cfg(feature = "tokio")]
+                watched: None,
+            }),
             Err(error) => {
                 child.kill()?;
                 child.wait()?;
@@ -78,18 +89,36 @@ impl WorkerProcess {
         Ok(self.status)
     }
 
-    /// Waits for its end.
+    /// Lets the reactor of the current runtime watch it, once in its life. Call it at its birth: what can fail of
+    /// [`Self::exited`] fails here, while nothing depends on the worker yet.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    #[cfg(feature = "tokio")]
+    pub fn watch(&mut self) -> io::Result<()> {
+        if self.watched.is_none() {
+            // A copy, because the other must stay usable without a runtime.
+            let pidfd = self.pidfd.as_fd().try_clone_to_owned()?;
+            self.watched = Some(Registered::new(pidfd, tokio::io::Interest::READABLE)?);
+        }
+        Ok(())
+    }
+
+    /// Waits for its end. After [`Self::watch`], an error means that it has ended and its exit status is lost.
     #[cfg(feature = "tokio")]
     pub async fn exited(&mut self) -> io::Result<ExitStatus> {
-        use super::reactor::Registered;
         if let Some(status) = self.status {
             return Ok(status);
         }
-        // A copy, because registration ends with this future. Registered once in a worker's life, as a rule.
-        let pidfd = self.pidfd.as_fd().try_clone_to_owned()?;
-        let ended = Registered::new(pidfd, tokio::io::Interest::READABLE)?;
-        // The guard is dropped without clearing the readiness: an ended process stays ended.
-        drop(ended.get().readable().await?);
+        self.watch()?;
+        if let Some(watched) = &self.watched {
+            // The guard is dropped without clearing the readiness: an ended process stays ended.
+            match watched.get().readable().await {
+                Ok(guard) => drop(guard),
+                // The runtime is going down, which says nothing of the process.
+                Err(_) => std::future::pending().await,
+            }
+        }
         self.reap()
     }
 
