@@ -13,17 +13,19 @@ use nereid_core::lifecycle::ExitCause;
 use nereid_core::lifecycle::instance::{Action, Event, Instance, InstanceConfig};
 use nereid_core::machine::Machine;
 use nereid_core::time::Instant;
-use nereid_ipc::channel::{AsyncChannel, Channel, Received};
+use nereid_ipc::channel::{AsyncChannel, Received};
 use nereid_ipc::error::IpcError;
 use nereid_ipc::sys::worker_process::WorkerProcess;
 use nereid_proto::worker::{ControlToSupervisor, ControlToWorker, Description, Model};
 use nix::sys::signal::Signal;
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
 
 use super::connection::{Connection, Order};
 use super::exec::{Program, SpawnError, Spawned, Spawner};
 use super::handshake::{self, Word};
-use super::logs::{self, LastLines, Origin, Stream};
+use super::life::{Crash, Life};
+use super::logs::Origin;
 use super::status::StatusCell;
 use crate::clock;
 use crate::serve::model::Message;
@@ -83,18 +85,6 @@ pub struct Setup {
 
 type Starting = Pin<Box<dyn Future<Output = Result<Spawned, SpawnError>> + Send + Sync>>;
 
-/// A living worker, as far as this task owns it.
-#[derive(Debug)]
-struct Life {
-    process: WorkerProcess,
-    /// `None` after it was closed.
-    control: Option<AsyncChannel>,
-    /// Goes to the model's task when the model is loaded.
-    execution: Option<Channel>,
-    last_lines: LastLines,
-    last_words: Option<String>,
-}
-
 struct Task {
     setup: Setup,
     machine: Instance,
@@ -107,8 +97,12 @@ struct Task {
     /// The machine wants to load, and the version is not complete yet.
     load_waits: bool,
     describe_waits: bool,
-    /// The worker of this life had to be killed.
+    /// The instance was told to stop for good.
+    stop_asked: bool,
+    /// The worker had to be killed for that.
     killed: bool,
+    /// The last one that is still being written.
+    crash_report: Option<JoinHandle<()>>,
     stopped: bool,
 }
 
@@ -135,7 +129,9 @@ pub async fn run(setup: Setup, orders: mpsc::Receiver<Order>, order_sender: mpsc
         signal_at_birth: None,
         load_waits: false,
         describe_waits: false,
+        stop_asked: false,
         killed: false,
+        crash_report: None,
         stopped: false,
     };
     task.machine.handle(clock::now(), Event::Start);
@@ -155,14 +151,16 @@ impl Task {
             Some(Life { control, process, .. }) => (control.as_mut(), Some(process)),
             None => (None, None),
         };
+        // A worker that talks without end may keep neither an order nor a deadline waiting; what it said before it exited
+        // is heard before its exit.
         tokio::select! {
             biased;
-            heard = or_never(control.map(AsyncChannel::recv)) => Happening::Heard(heard),
-            status = or_never(process.map(WorkerProcess::exited)) => Happening::Exited(status),
+            () = or_never(deadline.map(until)) => Happening::Deadline,
+            order = orders.recv() => Happening::Order(order),
             spawned = or_never(starting.as_mut()) => Happening::Spawned(spawned),
             Ok(()) = setup.prepared.changed(), if *load_waits || *describe_waits => Happening::Prepared,
-            order = orders.recv() => Happening::Order(order),
-            () = or_never(deadline.map(until)) => Happening::Deadline,
+            heard = or_never(control.map(AsyncChannel::recv)) => Happening::Heard(heard),
+            status = or_never(process.map(WorkerProcess::exited)) => Happening::Exited(status),
         }
     }
 
@@ -177,6 +175,7 @@ impl Task {
                 self.machine.handle(now, Event::Disconnected { generation });
             }
             Happening::Order(Some(Order::Stop { deadline })) => {
+                self.stop_asked = true;
                 self.machine.handle(now, Event::Stop { deadline });
             }
             // Its own sender keeps the channel open.
@@ -191,7 +190,10 @@ impl Task {
 
     fn spawned(&mut self, now: Instant, generation: Generation, spawned: Result<Spawned, SpawnError>) {
         self.starting = None;
-        match spawned.map_err(|error| error.to_string()).and_then(|spawned| self.born(generation, spawned)) {
+        match spawned
+            .map_err(|error| error.to_string())
+            .and_then(|spawned| Life::begin(spawned, self.origin(generation)))
+        {
             Ok(life) => {
                 if let Some(signal) = self.signal_at_birth.take() {
                     let _ = life.process.signal_group(signal);
@@ -208,24 +210,12 @@ impl Task {
         }
     }
 
-    fn born(&self, generation: Generation, spawned: Spawned) -> Result<Life, String> {
-        let Spawned { mut process, control, execution } = spawned;
-        let last_lines = LastLines::default();
-        let origin = Origin {
+    fn origin(&self, generation: Generation) -> Origin {
+        Origin {
             model: self.setup.described.name.clone(),
             instance: self.setup.spec.name.clone(),
             generation: generation.0,
-        };
-        for (pipe, stream) in
-            [(process.take_stdout(), Stream::Stdout), (process.take_stderr(), Stream::Stderr)]
-        {
-            if let Some(pipe) = pipe {
-                logs::follow(pipe, stream, origin.clone(), last_lines.clone())
-                    .map_err(|error| format!("no pipe for its output: {error}"))?;
-            }
         }
-        let control = AsyncChannel::new(control).map_err(|error| format!("no control socket: {error}"))?;
-        Ok(Life { process, control: Some(control), execution: Some(execution), last_lines, last_words: None })
     }
 
     fn heard(
@@ -249,10 +239,19 @@ impl Task {
                 return self.machine.handle(now, event);
             }
         };
+        if let Some(life) = &mut self.life
+            && let Err(what) = life.count_packet(now)
+        {
+            return self.machine.handle(now, Event::Misbehaved { generation, what });
+        }
         match handshake::understand(generation, message) {
             Word::Event(event) => self.machine.handle(now, event),
             Word::Described(description) => self.described(now, generation, description),
-            Word::Log(log) => handshake::log(&self.setup.described.name, &self.setup.spec.name, &log),
+            Word::Log(log) => {
+                if self.life.as_ref().is_some_and(|life| life.relay.admits()) {
+                    handshake::log(&self.setup.described.name, &self.setup.spec.name, &log);
+                }
+            }
             Word::LastWords(words) => {
                 if let Some(life) = &mut self.life {
                     life.last_words = Some(words);
@@ -346,7 +345,7 @@ impl Task {
             Action::SendStop { generation } => self.say(now, &handshake::stop(generation)),
             Action::Term { .. } => self.signal(Signal::SIGTERM),
             Action::Kill { .. } => {
-                self.killed = true;
+                self.killed = self.stop_asked;
                 self.signal(Signal::SIGKILL);
             }
             Action::Abandon { .. } => self.life = None,
@@ -375,6 +374,11 @@ impl Task {
             }
             Action::ReportStopped => {
                 self.stopped = true;
+                // The server may end right after this.
+                if let Some(report) = self.crash_report.take() {
+                    // A panic there has been told.
+                    let _ = report.await;
+                }
                 self.report(Report::Stopped { instance: self.setup.number, killed: self.killed }).await;
             }
         }
@@ -445,12 +449,9 @@ impl Task {
         if expected {
             tracing::info!(model = described.name, instance = spec.name, %generation, pid, "worker {cause}");
         } else {
-            let last_words = life.as_ref().and_then(|life| life.last_words.clone()).unwrap_or_default();
-            let stderr = life.as_ref().map(|life| life.last_lines.snapshot().join("\n")).unwrap_or_default();
-            tracing::error!(
-                model = described.name, instance = spec.name, %generation, pid, ?age, last_words, stderr,
-                "worker {cause}"
-            );
+            let crash = Crash { origin: self.origin(generation), pid, age, cause: cause.to_string() };
+            // Whoever waits for the worker's requests shall not wait for its last lines as well.
+            self.crash_report = Some(tokio::spawn(crash.report(life)));
         }
         status.update(|status| {
             status.pid = 0;

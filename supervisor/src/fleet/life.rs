@@ -1,0 +1,113 @@
+//! A living worker, as far as its instance's task owns it, and what is told when it has died.
+//!
+//! What happens in a life, and what follows its end, is decided elsewhere.
+
+use std::time::Duration;
+
+use nereid_core::time::Instant;
+use nereid_ipc::channel::{AsyncChannel, Channel};
+use nereid_ipc::sys::worker_process::WorkerProcess;
+use tokio::task::JoinHandle;
+
+use super::exec::Spawned;
+use super::logs::{self, Origin, Relay, Stream};
+use super::rate::Rate;
+
+/// Control packets that a worker may send in a second. It has a handful to say, and its log.
+const PACKETS_PER_SECOND_MAX: u32 = 10_000;
+/// How long a crash report waits for the last lines. A process that the worker started may hold the pipes for longer.
+const LAST_LINES_WAIT: Duration = Duration::from_millis(50);
+
+/// See the module's text.
+#[derive(Debug)]
+pub(super) struct Life {
+    pub(super) process: WorkerProcess,
+    /// `None` after it was closed.
+    pub(super) control: Option<AsyncChannel>,
+    /// Goes to the model's task when the model is loaded.
+    pub(super) execution: Option<Channel>,
+    pub(super) relay: Relay,
+    pub(super) last_words: Option<String>,
+    /// They read its output, and end with it.
+    followers: Vec<JoinHandle<()>>,
+    packets: Rate,
+}
+
+impl Life {
+    /// Watches a process that has just been started. The error says what is missing; the process is gone then.
+    pub(super) fn begin(spawned: Spawned, origin: Origin) -> Result<Self, String> {
+        let Spawned { mut process, control, execution } = spawned;
+        process.watch().map_err(|error| format!("no watch over its end: {error}"))?;
+        let relay = Relay::new(origin);
+        let mut followers = Vec::new();
+        for (pipe, stream) in
+            [(process.take_stdout(), Stream::Stdout), (process.take_stderr(), Stream::Stderr)]
+        {
+            if let Some(pipe) = pipe {
+                let follower = logs::follow(pipe, stream, relay.clone())
+                    .map_err(|error| format!("no pipe for its output: {error}"))?;
+                followers.push(follower);
+            }
+        }
+        let control = AsyncChannel::new(control).map_err(|error| format!("no control socket: {error}"))?;
+        Ok(Self {
+            process,
+            control: Some(control),
+            execution: Some(execution),
+            relay,
+            last_words: None,
+            followers,
+            packets: Rate::per_second(PACKETS_PER_SECOND_MAX),
+        })
+    }
+
+    /// Counts a packet that came over the control socket. The error says that there are too many; nobody listens to it
+    /// from then on.
+    pub(super) fn count_packet(&mut self, now: Instant) -> Result<(), String> {
+        if self.packets.allows(now) {
+            return Ok(());
+        }
+        self.control = None;
+        Err(format!(
+            "floods its control socket: it sent more than {PACKETS_PER_SECOND_MAX} packets within a second"
+        ))
+    }
+
+    /// What stderr said last, once all of it was read or it took too long.
+    async fn last_lines(self) -> String {
+        let Self { process, relay, followers, .. } = self;
+        // It has ended, or nobody waits for that any more.
+        drop(process);
+        let ended = async {
+            for follower in followers {
+                // A panic there has been told; the lines before it are kept.
+                let _ = follower.await;
+            }
+        };
+        // Too late or not, what there is is told.
+        let _ = tokio::time::timeout(LAST_LINES_WAIT, ended).await;
+        relay.last_lines().snapshot().join("\n")
+    }
+}
+
+/// A death that nobody asked for.
+#[derive(Debug)]
+pub(super) struct Crash {
+    pub(super) origin: Origin,
+    /// 0 when there was no process.
+    pub(super) pid: u32,
+    pub(super) age: Duration,
+    pub(super) cause: String,
+}
+
+impl Crash {
+    /// Tells the log, with what is left of the worker's words.
+    pub(super) async fn report(self, life: Option<Life>) {
+        let Self { origin: Origin { model, instance, generation }, pid, age, cause } = self;
+        let (last_words, stderr) = match life {
+            Some(mut life) => (life.last_words.take().unwrap_or_default(), life.last_lines().await),
+            None => Default::default(),
+        };
+        tracing::error!(model, instance, generation, pid, ?age, last_words, stderr, "worker {cause}");
+    }
+}
