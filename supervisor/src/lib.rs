@@ -8,6 +8,7 @@ pub mod clock;
 pub mod exit;
 pub mod fleet;
 pub mod frontend;
+pub mod limits;
 pub mod observe;
 pub mod options;
 pub mod repository;

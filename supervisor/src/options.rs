@@ -12,6 +12,7 @@ use crate::observe::logging::Levels;
 
 pub const ID: &str = "triton";
 pub const EXIT_TIMEOUT_SECONDS: u64 = 30;
+pub const SHUTDOWN_GRACE_SECONDS: u64 = 0;
 pub const HOST: &str = "0.0.0.0";
 pub const HTTP_PORT: u16 = 8000;
 pub const GRPC_PORT: u16 = 8001;
@@ -31,6 +32,8 @@ pub struct Options {
     pub id: String,
     /// For the requests in flight when the server is told to stop.
     pub exit_timeout: Duration,
+    /// Between "not ready" and the first connection that is refused.
+    pub shutdown_grace: Duration,
     pub levels: Levels,
     pub repository: RepositoryOptions,
     pub strict_readiness: bool,

@@ -12,22 +12,23 @@ use nereid_core::lifecycle::InstanceConfig;
 use nereid_core::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
 use crate::exit::Exit;
 use crate::fleet::exec::Spawner;
 use crate::fleet::programs::Programs;
-use crate::fleet::version::{Environment, Handle};
+use crate::fleet::version::Environment;
 use crate::frontend::grpc::GrpcFrontend;
 use crate::frontend::http::HttpFrontend;
 use crate::frontend::listen::{self, Address, BindError, Shutdown};
 use crate::frontend::metrics::MetricsFrontend;
+use crate::limits;
 use crate::observe::metrics;
 use crate::options::{Options, WorkerOptions};
 use crate::repository::load::{self, Repositories};
+use crate::repository::running::Running;
 use crate::serve::Serving;
 use crate::serve::registry::Registry;
-use crate::shutdown;
+use crate::shutdown::{self, Endpoint, Plan};
 use crate::signals::Signals;
 
 /// How long the workers of a failed load get to end.
@@ -62,8 +63,13 @@ pub async fn run(options: Options) -> Result<Exit, StartError> {
         options.strict_readiness,
     ));
     let environment = Arc::new(environment(&options, Arc::clone(&registry))?);
-    let stop = watch::Sender::new(false);
-    let endpoints = open(&options, &serving, &registry, &stop).await?;
+    limits::raise_open_files();
+    let plan = Plan {
+        grace: options.shutdown_grace,
+        timeout: options.exit_timeout,
+        frontends: open_frontends(&options, &serving).await?,
+        metrics: open_metrics(&options, &registry).await?,
+    };
 
     let repositories = Repositories {
         paths: options.repository.paths.clone(),
@@ -71,43 +77,40 @@ pub async fn run(options: Options) -> Result<Exit, StartError> {
         parallel_loads: options.repository.parallel_loads,
         only: None,
     };
-    let loading = load::all(&environment, &repositories);
+    let running = Arc::new(Running::default());
     let loaded = tokio::select! {
-        loaded = loading => loaded.map_err(StartError::Models)?,
-        name = signals.next() => {
-            tracing::info!("{name} while loading: stopping");
-            // The workers die with the process.
-            return Ok(Exit::Ok);
-        }
+        loaded = load::all(&environment, &repositories, &running) => Ok(loaded.map_err(StartError::Models)?),
+        name = signals.next() => Err(name),
     };
-    if !loaded.failed.is_empty() {
-        tracing::error!("failed to load: {}", loaded.failed.join(", "));
-        if options.repository.exit_on_error {
+    match loaded {
+        Ok(failed) => {
+            started(&serving, &running, &failed, options.repository.exit_on_error)?;
+            let name = signals.next().await;
+            tracing::info!("{name}: stopping");
+        }
+        // Some models may serve already, and others have workers: all of it ends in the same way.
+        Err(name) => tracing::info!("{name} while loading: stopping"),
+    }
+    serving.set_stopping();
+    Ok(shutdown::run(&mut signals, plan, &running).await)
+}
+
+/// All models were looked at.
+fn started(
+    serving: &Serving,
+    running: &Running,
+    failed: &[String],
+    exit_on_error: bool,
+) -> Result<(), StartError> {
+    if !failed.is_empty() {
+        tracing::error!("failed to load: {}", failed.join(", "));
+        if exit_on_error {
             return Err(StartError::Models(ServeError::internal("failed to load all models")));
         }
     }
     serving.set_started();
-    tracing::info!(
-        versions = loaded.running.len(),
-        failed = loaded.failed.len(),
-        "all models were looked at"
-    );
-    Ok(until_stopped(&mut signals, &serving, &stop, endpoints, loaded.running, options.exit_timeout).await)
-}
-
-async fn until_stopped(
-    signals: &mut Signals,
-    serving: &Serving,
-    stop: &watch::Sender<bool>,
-    endpoints: Vec<JoinHandle<()>>,
-    versions: Vec<Handle>,
-    timeout: Duration,
-) -> Exit {
-    let name = signals.next().await;
-    tracing::info!("{name}: stopping");
-    serving.set_stopping();
-    stop.send_replace(true);
-    shutdown::run(signals, timeout, endpoints, versions).await
+    tracing::info!(versions = running.count(), failed = failed.len(), "all models were looked at");
+    Ok(())
 }
 
 fn environment(options: &Options, registry: Arc<Registry>) -> Result<Environment, StartError> {
@@ -152,32 +155,36 @@ fn programs(options: &WorkerOptions, own_directory: &Path) -> Programs {
     }
 }
 
-/// Opens the endpoints. Those that stop first come first in the list.
-async fn open(
-    options: &Options,
-    serving: &Arc<Serving>,
-    registry: &Arc<Registry>,
-    stop: &watch::Sender<bool>,
-) -> Result<Vec<JoinHandle<()>>, StartError> {
+/// Opens the endpoints that take requests.
+async fn open_frontends(options: &Options, serving: &Arc<Serving>) -> Result<Endpoint, StartError> {
+    let stop = watch::Sender::new(false);
     let shutdown = Shutdown::new(stop.subscribe());
-    let mut endpoints = Vec::new();
+    let mut tasks = Vec::new();
     if let Some(http) = &options.http {
         let listener = listening("HTTPService", &http.address).await?;
         let frontend = HttpFrontend::new(Arc::clone(serving), http.settings.clone());
-        endpoints.push(tokio::spawn(frontend.serve(listener, shutdown.clone())));
+        tasks.push(tokio::spawn(frontend.serve(listener, shutdown.clone())));
     }
     if let Some(grpc) = &options.grpc {
         let listener = listening("GRPCInferenceService", &grpc.address).await?;
         let frontend = GrpcFrontend::new(Arc::clone(serving), grpc.settings.clone(), shutdown.clone());
-        endpoints.push(tokio::spawn(frontend.serve(listener)));
+        tasks.push(tokio::spawn(frontend.serve(listener)));
     }
+    Ok(Endpoint { stop, tasks })
+}
+
+/// Opens the endpoint for scrapers, which outlives the others: it shows how the rest stops.
+async fn open_metrics(options: &Options, registry: &Arc<Registry>) -> Result<Endpoint, StartError> {
+    let stop = watch::Sender::new(false);
+    let shutdown = Shutdown::new(stop.subscribe());
+    let mut tasks = Vec::new();
     if let Some(address) = &options.metrics {
         let listener = listening("Metrics Service", address).await?;
         let registry = Arc::clone(registry);
         let frontend = MetricsFrontend::new(Arc::new(move || metrics::render(&registry)));
-        endpoints.push(tokio::spawn(frontend.serve(listener, shutdown)));
+        tasks.push(tokio::spawn(frontend.serve(listener, shutdown)));
     }
-    Ok(endpoints)
+    Ok(Endpoint { stop, tasks })
 }
 
 async fn listening(name: &str, address: &Address) -> Result<TcpListener, BindError> {

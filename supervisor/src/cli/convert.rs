@@ -53,6 +53,7 @@ pub(super) fn options(flags: Flags, mut warnings: Vec<String>) -> Result<Options
     Ok(Options {
         id: flags.id.clone(),
         exit_timeout: Duration::from_secs(u64::try_from(flags.exit_timeout_secs).unwrap_or(0)),
+        shutdown_grace: Duration::from_secs(flags.shutdown_grace_secs),
         levels: Levels {
             info: flags.log_info,
             warning: flags.log_warning,

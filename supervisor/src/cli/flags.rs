@@ -22,6 +22,9 @@ pub(super) struct Flags {
     /// Seconds that requests in flight get when the server is told to stop.
     #[arg(long, value_parser = parse_number::<i64>, default_value_t = options::EXIT_TIMEOUT_SECONDS.cast_signed(), allow_negative_numbers = true, help_heading = "Server")]
     pub(super) exit_timeout_secs: i64,
+    /// Seconds for which the server, told to stop, still takes requests while it says that it is not ready.
+    #[arg(long, value_parser = parse_number::<u64>, default_value_t = options::SHUTDOWN_GRACE_SECONDS, help_heading = "Server")]
+    pub(super) shutdown_grace_secs: u64,
     /// Bytes of all requests that are served at once; more are refused.
     #[arg(long, value_parser = parse_number::<u64>, default_value_t = options::INFLIGHT_BYTES_MAX, help_heading = "Server")]
     pub(super) max_inflight_bytes: u64,

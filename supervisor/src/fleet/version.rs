@@ -12,7 +12,7 @@ use nereid_core::config::{Batching, InstanceSpec, ModelConfig, RawConfig, Server
 use nereid_core::error::ServeError;
 use nereid_core::ids::InstanceId;
 use nereid_core::lifecycle::InstanceConfig;
-use nereid_core::lifecycle::version::{Action, Event, Member, Version, VersionConfig};
+use nereid_core::lifecycle::version::{Action, Event, Member, State, Version, VersionConfig};
 use nereid_core::machine::Machine;
 use nereid_core::schedule::{Scheduler, SchedulerConfig};
 use nereid_core::time::{Duration, Instant};
@@ -103,6 +103,8 @@ struct Task {
     orders: BTreeMap<InstanceId, mpsc::Sender<Order>>,
     statuses: Vec<Arc<StatusCell>>,
     shared: Option<Arc<VersionShared>>,
+    /// The scheduler was told to stop, or would have been if there had been one: none may begin any more.
+    scheduler_stopped: bool,
     started: StdInstant,
     outcome: Option<oneshot::Sender<Result<(), ServeError>>>,
     /// A worker had to be killed at the end.
@@ -135,6 +137,7 @@ pub fn load(
         prepare: watch::Sender::new(None),
         orders: BTreeMap::new(),
         shared: None,
+        scheduler_stopped: false,
         started: StdInstant::now(),
         outcome: Some(outcome),
         killed: false,
@@ -205,6 +208,8 @@ impl Task {
     fn reported(&mut self, report: Report) {
         let now = clock::now();
         match report {
+            // It comes too late for a load that was given up.
+            Report::Described(_) if self.scheduler_stopped || self.shared.is_some() => {}
             Report::Described(description) => {
                 if let Err(error) = self.complete(&description) {
                     let event = Event::InstanceLoadFailed { instance: InstanceId(0), reason: error.message };
@@ -283,10 +288,13 @@ impl Task {
                     let _ = orders.send(Order::Stop { deadline }).await;
                 }
             }
-            Action::StopScheduler => match &self.shared {
-                Some(shared) => drop(shared.inbox().send(Message::Stop).await),
-                None => self.machine.handle(clock::now(), Event::Drained),
-            },
+            Action::StopScheduler => {
+                self.scheduler_stopped = true;
+                match &self.shared {
+                    Some(shared) => drop(shared.inbox().send(Message::Stop).await),
+                    None => self.machine.handle(clock::now(), Event::Drained),
+                }
+            }
             Action::FailFast { reason } => {
                 let WorkerModel { name, version, .. } = &*self.described;
                 let reason = format!("model '{name}' version {version}: {reason}").into();
@@ -301,7 +309,7 @@ impl Task {
             Action::ReportLoaded => self.loaded(),
             Action::ReportLoadFailed { reason } => self.load_failed(&reason),
             Action::ReportUnloaded => {
-                self.set_state(VersionState::Unavailable(self.machine.state().reason().to_owned()));
+                self.set_state(VersionState::Unloaded);
                 tracing::info!(
                     "successfully unloaded '{}' version {}",
                     self.described.name,
@@ -364,7 +372,8 @@ impl Task {
         );
         self.set_state(VersionState::Unavailable(error.as_status().to_string()));
         self.end_load(Err(error));
-        self.ended = true;
+        // One that is unloaded while it is loaded still has its workers to wait for.
+        self.ended = matches!(self.machine.state(), State::Unavailable { .. });
     }
 
     fn set_state(&self, state: VersionState) {

@@ -1,6 +1,7 @@
 //! Loads the models of a repository: each by itself, several at once, so that a broken or slow one never stops the
 //! others.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,8 +13,9 @@ use nereid_core::error::ServeError;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
+use super::running::Running;
 use super::scan::{self, Found};
-use crate::fleet::version::{self, Environment, Handle, Request};
+use crate::fleet::version::{self, Environment, Request};
 use crate::serve::registry::VersionState;
 
 /// What to load, and how.
@@ -28,63 +30,66 @@ pub struct Repositories {
     pub only: Option<Vec<String>>,
 }
 
-/// What came of it.
-#[derive(Debug, Default)]
-pub struct Loaded {
-    /// The versions that are served.
-    pub running: Vec<Handle>,
-    /// Models of which something could not be loaded.
-    pub failed: Vec<String>,
-}
-
-/// Loads the models of the repositories. An error means that a repository itself cannot be read.
-pub async fn all(environment: &Arc<Environment>, repositories: &Repositories) -> Result<Loaded, ServeError> {
+/// Loads the models of the repositories into `running`. Gives the names of those of which something could not be loaded;
+/// an error means that a repository itself cannot be read.
+///
+/// Whoever drops the future early finds in `running` what was begun.
+pub async fn all(
+    environment: &Arc<Environment>,
+    repositories: &Repositories,
+    running: &Arc<Running>,
+) -> Result<Vec<String>, ServeError> {
     let paths = repositories.paths.clone();
     let mut models = blocking(move || scan::models(&paths)).await?;
-    let mut loaded = Loaded::default();
+    let mut failed = Vec::new();
     if let Some(only) = &repositories.only {
         for name in only.iter().filter(|name| !models.contains_key(*name)) {
             environment.registry.set_failed(name, "failed to poll from model repository".to_owned());
-            loaded.failed.push(name.clone());
+            failed.push(name.clone());
         }
         models.retain(|name, _| only.contains(name));
     }
     let permits = Arc::new(Semaphore::new(repositories.parallel_loads.max(1)));
     let mut loads = JoinSet::new();
+    let mut names = BTreeMap::new();
     for (name, mut directories) in models {
         let Some(directory) = directories.pop() else { continue };
         if !directories.is_empty() {
             tracing::error!("failed to poll model '{name}': not unique across all model repositories");
             environment.registry.set_failed(&name, "model appears in two or more repositories".to_owned());
-            loaded.failed.push(name);
+            failed.push(name);
             continue;
         }
         let (environment, permits) = (Arc::clone(environment), Arc::clone(&permits));
-        let config_name = repositories.config_name.clone();
-        loads.spawn(async move {
+        let (config_name, running) = (repositories.config_name.clone(), Arc::clone(running));
+        let model_name = name.clone();
+        let task = loads.spawn(async move {
             // The semaphore is never closed.
             let _permit = permits.acquire().await;
-            let running = model(&environment, &name, &directory, config_name).await;
-            (name, running)
+            model(&environment, &running, &model_name, &directory, config_name).await
         });
+        names.insert(task.id(), name);
     }
-    while let Some(joined) = loads.join_next().await {
-        let Ok((name, (running, complete))) = joined else { continue };
-        loaded.running.extend(running);
-        if !complete {
-            loaded.failed.push(name);
-        }
+    while let Some(joined) = loads.join_next_with_id().await {
+        let (task, complete) = match joined {
+            Ok(ended) => ended,
+            Err(error) => (error.id(), false),
+        };
+        let Some(name) = names.remove(&task).filter(|_| !complete) else { continue };
+        environment.registry.give_up_loading(&name, "the load ended unexpectedly, see the log");
+        failed.push(name);
     }
-    Ok(loaded)
+    Ok(failed)
 }
 
-/// Loads one model's versions. Gives those that run, and whether all of them do.
+/// Loads one model's versions. Whether all of them run.
 async fn model(
     environment: &Arc<Environment>,
+    running: &Running,
     name: &str,
     directory: &Path,
     config_name: String,
-) -> (Vec<Handle>, bool) {
+) -> bool {
     let (model_name, path) = (name.to_owned(), directory.to_owned());
     let prepared = blocking(move || scan::model(&model_name, &path, &config_name))
         .await
@@ -94,16 +99,16 @@ async fn model(
         Err(error) => {
             tracing::error!("failed to load '{name}': {}", error.as_status());
             environment.registry.set_failed(name, error.as_status().to_string());
-            return (Vec::new(), false);
+            return false;
         }
     };
-    let (mut running, mut waiting, mut complete) = (Vec::new(), Vec::new(), true);
+    let (mut waiting, mut complete) = (Vec::new(), true);
     for request in requests {
         let version = request.version;
         environment.registry.set(name, version, VersionState::Loading);
         tracing::info!("loading: {name}:{version}");
-        match version::load(Arc::clone(environment), request) {
-            Ok(started) => waiting.push(started),
+        match running.begin(name, version, || version::load(Arc::clone(environment), request)) {
+            Ok(outcome) => waiting.push((version, outcome)),
             Err(error) => {
                 tracing::error!("failed to load '{name}' version {version}: {}", error.as_status());
                 let state = VersionState::Unavailable(error.as_status().to_string());
@@ -112,13 +117,13 @@ async fn model(
             }
         }
     }
-    for (handle, outcome) in waiting {
-        match outcome.await {
-            Ok(Ok(())) => running.push(handle),
-            _ => complete = false,
+    for (version, outcome) in waiting {
+        if !matches!(outcome.await, Ok(Ok(()))) {
+            running.forget(name, version);
+            complete = false;
         }
     }
-    (running, complete)
+    complete
 }
 
 fn prepare(environment: &Environment, found: Found) -> Result<Vec<Request>, ServeError> {

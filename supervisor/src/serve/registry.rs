@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use nereid_core::error::ServeError;
+use nereid_core::lifecycle::version::UNLOADED;
 
 use super::version::VersionShared;
 
@@ -13,7 +14,10 @@ use super::version::VersionShared;
 pub enum VersionState {
     Loading,
     Ready(Arc<VersionShared>),
+    /// It could not be loaded.
     Unavailable(String),
+    /// It was unloaded on purpose: nothing is wrong.
+    Unloaded,
 }
 
 /// One model's versions.
@@ -43,13 +47,28 @@ impl Registry {
     /// Sets the state of a version.
     pub fn set(&self, model: &str, version: i64, state: VersionState) {
         let mut models = self.models.write().unwrap_or_else(PoisonError::into_inner);
-        models.entry(model.to_owned()).or_default().versions.insert(version, state);
+        let model = models.entry(model.to_owned()).or_default();
+        model.versions.insert(version, state);
+        model.reason = None;
     }
 
     /// A model that cannot be loaded at all, and why.
     pub fn set_failed(&self, model: &str, reason: String) {
         let mut models = self.models.write().unwrap_or_else(PoisonError::into_inner);
         models.entry(model.to_owned()).or_default().reason = Some(reason);
+    }
+
+    /// The load of a model has ended and says no more: what it left undecided is unavailable, and so is the model if there
+    /// is nothing that tells why.
+    pub fn give_up_loading(&self, model: &str, reason: &str) {
+        let mut models = self.models.write().unwrap_or_else(PoisonError::into_inner);
+        let model = models.entry(model.to_owned()).or_default();
+        for state in model.versions.values_mut().filter(|state| matches!(state, VersionState::Loading)) {
+            *state = VersionState::Unavailable(reason.to_owned());
+        }
+        if model.versions.is_empty() {
+            model.reason.get_or_insert_with(|| reason.to_owned());
+        }
     }
 
     /// The version that answers for a name: the one asked for, or the highest ready one.
@@ -130,6 +149,7 @@ impl Registry {
                     state: Some(state.clone()),
                     reason: match state {
                         VersionState::Unavailable(reason) => reason.clone(),
+                        VersionState::Unloaded => UNLOADED.to_owned(),
                         _ => String::new(),
                     },
                 });
@@ -139,15 +159,20 @@ impl Registry {
     }
 
     /// Whether every known version is ready and has an instance that can take a request: Triton's strict readiness.
+    /// One that was unloaded on purpose does not count.
     #[must_use]
     pub fn all_ready(&self) -> bool {
         let models = self.models.read().unwrap_or_else(PoisonError::into_inner);
         models.values().all(|model| {
             model.reason.is_none()
-                && model
-                    .versions
-                    .values()
-                    .all(|state| matches!(state, VersionState::Ready(shared) if shared.is_ready()))
+                && model.versions.values().all(|state| match state {
+                    VersionState::Ready(shared) => shared.is_ready(),
+                    VersionState::Loading | VersionState::Unavailable(_) => false,
+                    VersionState::Unloaded => true,
+                })
         })
     }
 }
+
+#[cfg(test)]
+mod tests;
