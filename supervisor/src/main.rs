@@ -25,7 +25,10 @@ fn main() -> ExitCode {
 }
 
 fn serve(options: Options) -> Exit {
-    logging::start(options.levels);
+    let log = match logging::start(options.levels) {
+        Ok(log) => log,
+        Err(error) => return fail(&format!("error: creating server: no thread for the log: {error}")),
+    };
     nereid_ipc::sys::heap::give_back_large_blocks();
     let runtime = match runtime_builder().enable_all().thread_name("nereid").build() {
         Ok(runtime) => runtime,
@@ -34,6 +37,8 @@ fn serve(options: Options) -> Exit {
     let exit = runtime.block_on(server::run(options));
     // Workers that are still there are killed by the kernel when this process ends.
     runtime.shutdown_background();
+    // The last lines come before the last words.
+    drop(log);
     exit.unwrap_or_else(|error| fail(&format!("error: creating server: {error}")))
 }
 
