@@ -16,6 +16,7 @@ pub mod http;
 pub mod listen;
 pub mod metrics;
 pub mod restrict;
+mod room;
 mod rope;
 pub mod status;
 pub mod upstream;

@@ -9,6 +9,7 @@ mod convert;
 mod deadline;
 mod health;
 mod infer;
+mod inflate;
 mod message;
 mod metadata;
 mod receive;

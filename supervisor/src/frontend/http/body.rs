@@ -14,6 +14,7 @@ use hyper::body::{Body, Frame, SizeHint};
 use nereid_core::error::ServeError;
 
 use crate::frontend::Upstream;
+use crate::frontend::room::Room;
 use crate::frontend::rope::Rope;
 use crate::serve::admission::InflightBytes;
 
@@ -29,8 +30,6 @@ const SMALL_CHUNK: usize = 512;
 /// Bodies of unknown length are read up to here without asking whether there is room: the number of connections bounds
 /// them.
 const UNRESERVED: u64 = 64 * 1024;
-/// Steps in which room is asked for when the length is not known.
-const RESERVE_STEP: u64 = 1024 * 1024;
 /// A client may pause this long within a body.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
@@ -38,7 +37,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub(crate) struct Received {
     pub(crate) rope: Rope,
-    /// The room that a body of known length takes.
+    /// The room that it takes. None if it was not read from a connection.
     pub(crate) room: Option<InflightBytes>,
 }
 
@@ -83,10 +82,13 @@ where
     if let Some(length) = length.filter(|&length| length > BODY_SIZE_MAX) {
         return Err(ReadError::Refused(out_of_range(length)));
     }
-    let mut room = Room { upstream, shares: Vec::new(), reserved: 0 };
+    let mut room = Room::default();
     let mut keep = length.is_none_or(|length| length <= keep_max);
     let mut refusal = None;
-    if keep && let Err(error) = room.start(length) {
+    if keep
+        && let Some(length) = length
+        && let Err(error) = Room::check(upstream, length)
+    {
         (keep, refusal) = (false, Some(error));
     }
     let mut rope = Rope::default();
@@ -110,14 +112,17 @@ where
         if keep && total > keep_max {
             keep = false;
         }
-        if keep && let Err(error) = room.grow_to(total) {
+        if keep
+            && (length.is_some() || total > UNRESERVED)
+            && let Err(error) = room.grow_to(upstream, total, length)
+        {
             (keep, refusal) = (false, Some(error));
         }
         if keep {
             rope.push(piece);
         } else {
             rope = Rope::default();
-            room.shares.clear();
+            room.clear();
         }
     }
     match refusal {
@@ -125,39 +130,10 @@ where
         Some(error) => Err(ReadError::Refused(error)),
         None if keep => {
             rope.seal();
-            let room = room.shares.pop().filter(|_| length.is_some());
-            Ok(Read::Kept(Received { rope, room }))
+            let room = room.into_share(upstream, total).map_err(ReadError::Refused)?;
+            Ok(Read::Kept(Received { rope, room: Some(room) }))
         }
         None => Ok(Read::Dropped(total)),
-    }
-}
-
-/// The room that a body has been given so far.
-struct Room<'a, U: Upstream> {
-    upstream: &'a U,
-    shares: Vec<InflightBytes>,
-    reserved: u64,
-}
-
-impl<U: Upstream> Room<'_, U> {
-    fn start(&mut self, length: Option<u64>) -> Result<(), ServeError> {
-        match length {
-            Some(length) => {
-                self.shares.push(self.upstream.reserve(length)?);
-                self.reserved = length;
-            }
-            None => self.reserved = UNRESERVED,
-        }
-        Ok(())
-    }
-
-    fn grow_to(&mut self, bytes: u64) -> Result<(), ServeError> {
-        if bytes > self.reserved {
-            let more = (bytes - self.reserved).max(RESERVE_STEP);
-            self.shares.push(self.upstream.reserve(more)?);
-            self.reserved += more;
-        }
-        Ok(())
     }
 }
 

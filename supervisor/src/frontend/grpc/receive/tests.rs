@@ -88,3 +88,62 @@ async fn what_is_not_packed_is_an_error() {
     let status = received(&Fake::new(), &framed(1, b"junk"), 100, Some(Packing::Deflate)).await.unwrap_err();
     assert_eq!(status.code(), tonic::Code::Internal);
 }
+
+/// A body that stops after its first piece.
+struct Silent(Option<Bytes>);
+
+impl Body for Silent {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.take().map_or(Poll::Pending, |piece| Poll::Ready(Some(Ok(Frame::data(piece)))))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_announced_message_takes_no_room_and_is_not_waited_for_for_ever() {
+    let length = u32::try_from(ROOM).unwrap();
+    for flag in [0, 1] {
+        let fake = Fake::new();
+        let head = [&[flag][..], &length.to_be_bytes(), &[0; 1000]].concat();
+        let body = Receiving::new(Arc::clone(&fake), Silent(Some(head.into())), Some(Packing::Gzip));
+        let mut collected = Box::pin(body.collect());
+        assert!(tokio::time::timeout(PAUSE_MAX / 2, collected.as_mut()).await.is_err());
+        assert!((1000..ROOM / 100).contains(&fake.inflight()), "{}", fake.inflight());
+        assert_eq!(collected.as_mut().await.unwrap_err().code(), tonic::Code::DeadlineExceeded);
+        drop(collected);
+        assert_eq!(fake.inflight(), 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_may_rest_between_messages() {
+    let body = Receiving::new(Fake::new(), Silent(Some(framed(0, b"whole").into())), None);
+    assert!(tokio::time::timeout(PAUSE_MAX * 10, body.collect()).await.is_err());
+}
+
+#[tokio::test]
+async fn what_grows_large_is_unpacked_off_the_runtime_and_in_order() {
+    let fake = Fake::new();
+    let (large, small) = (gzip(&vec![7; 1 << 20]), gzip(b"small"));
+    let mut body = Receiving::new(
+        Arc::clone(&fake),
+        Pieces(
+            [framed(1, &large), framed(1, &small)]
+                .concat()
+                .chunks(1 << 20)
+                .map(Bytes::copy_from_slice)
+                .collect(),
+        ),
+        Some(Packing::Gzip),
+    );
+    let mut context = Context::from_waker(std::task::Waker::noop());
+    assert!(Pin::new(&mut body).poll_frame(&mut context).is_pending());
+    let all = body.collect().await.unwrap().to_bytes();
+    assert!(all == [framed(0, &[7; 1 << 20]), framed(0, b"small")].concat());
+    assert_eq!(fake.inflight(), 0);
+}

@@ -18,6 +18,21 @@ impl<I: Iterator<Item = Bytes> + Unpin> tonic::codegen::tokio_stream::Stream for
     }
 }
 
+/// A body that stops after its first piece, if it has one.
+struct Silent(Option<Bytes>);
+
+impl Body for Silent {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.take().map_or(Poll::Pending, |piece| Poll::Ready(Some(Ok(Frame::data(piece)))))
+    }
+}
+
 fn numbered(length: usize) -> Bytes {
     (0..length).map(|index| u8::try_from(index % 251).unwrap()).collect()
 }
@@ -101,18 +116,19 @@ async fn a_body_without_room_is_refused_after_it_was_read() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_pauses_too_long_is_not_waited_for() {
-    struct Silent;
-    impl Body for Silent {
-        type Data = Bytes;
-        type Error = Infallible;
-        fn poll_frame(
-            self: Pin<&mut Self>,
-            _: &mut Context<'_>,
-        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-            Poll::Pending
-        }
-    }
-    assert!(matches!(read(&*Fake::new(), Silent, Some(5), 10).await, Err(ReadError::Slow)));
+    assert!(matches!(read(&*Fake::new(), Silent(None), Some(5), 10).await, Err(ReadError::Slow)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_announced_body_takes_no_room_before_it_comes() {
+    let fake = Fake::new();
+    let arriving = read(&*fake, Silent(Some(numbered(1000))), Some(ROOM), u64::MAX);
+    tokio::pin!(arriving);
+    let waiting = tokio::time::timeout(Duration::from_secs(1), arriving.as_mut()).await;
+    assert!(waiting.is_err());
+    assert!((1000..ROOM / 100).contains(&fake.inflight()), "{}", fake.inflight());
+    assert!(matches!(arriving.await, Err(ReadError::Slow)));
+    assert_eq!(fake.inflight(), 0);
 }
 
 #[tokio::test]
