@@ -1,10 +1,11 @@
-//! A worker that says too much: frames that are none, answers without end, memory without end.
+//! A worker that says too much: frames that are none, answers without end, memory without end, words without end.
 
 use harness::faults::await_workers;
 use harness::load::{echo, values_of};
 use harness::repository::Repository;
 use harness::server::Server;
 use harness::wait;
+use nix::sys::signal::Signal;
 
 use crate::lie::command;
 
@@ -37,6 +38,58 @@ fn a_worker_that_floods_is_contained_and_the_server_does_not_grow() {
     assert_eq!(await_workers(&server, "honest", 1), honest);
     let growth = resident_kb(&server).saturating_sub(before);
     assert!(growth < GROWTH_MAX_KB, "the server grew by {growth} kB");
+}
+
+/// Sends valid control packets as fast as it can.
+const CHATTER: &str = "\
+import socket
+control = socket.socket(fileno=os.dup(3))
+pong = b'\\x00\\x2a\\x00\\x78' + bytes([int(os.environ['NEREID_GENERATION'])])
+while value > 0:
+    try:
+        control.send(pong)
+    except BlockingIOError:
+        pass
+return value";
+
+#[test]
+fn a_worker_that_floods_its_control_socket_is_killed_for_it() {
+    let repository = Repository::new();
+    repository.add_python("liar", 1, CHATTER);
+    repository.add_echo("honest", 1, "");
+    let mut server = Server::start(repository);
+    let mut client = server.client();
+    let response = echo(&mut client, "liar", &[1.0]).expect("an answer");
+    assert_eq!(response.status, 503, "{}", response.text());
+    assert!(response.error().contains("floods its control socket"), "{}", response.text());
+    assert_eq!(values_of(&echo(&mut client, "honest", &[4.0]).expect("an answer")), [4.0]);
+    wait::until("the model serves again", || {
+        echo(&mut client, "liar", &[0.0]).expect("an answer").status == 200
+    });
+    server.signal(Signal::SIGTERM);
+    assert_eq!(server.wait().code(), Some(0));
+}
+
+#[test]
+fn a_worker_that_writes_without_end_is_cut_short_in_the_log_but_for_its_last_words() {
+    let repository = Repository::new();
+    repository.add_python(
+        "loud",
+        1,
+        "for number in range(50000):\n    print('line', number, file=sys.stderr)\n\
+         print('the end', file=sys.stderr, flush=True)\nos._exit(7)",
+    );
+    let server = Server::start(repository);
+    let response = echo(&mut server.client(), "loud", &[1.0]).expect("an answer");
+    assert_eq!(response.status, 503, "{}", response.text());
+    let crash = wait::until_some("the crash is reported", || {
+        server.log().lines().find(|line| line.contains("worker exited with code 7")).map(str::to_owned)
+    });
+    assert!(crash.contains("line 49999") && crash.contains("the end"), "{crash}");
+    wait::until("the log tells what it left out", || {
+        server.log().contains("lines of this worker were dropped")
+    });
+    assert!(server.log().lines().count() < 5000);
 }
 
 fn resident_kb(server: &Server) -> u64 {
