@@ -59,6 +59,17 @@ pub fn understand(generation: Generation, message: ControlToSupervisor) -> Word 
     }
 }
 
+/// Whether anybody wants to see such a line. Workers do not know the server's levels.
+#[must_use]
+pub fn is_wanted(log: &Log) -> bool {
+    match Level::try_from(log.level).unwrap_or(Level::Info) {
+        Level::Verbose => tracing::enabled!(target: "worker", tracing::Level::DEBUG),
+        Level::Info => tracing::enabled!(target: "worker", tracing::Level::INFO),
+        Level::Warning => tracing::enabled!(target: "worker", tracing::Level::WARN),
+        Level::Error => tracing::enabled!(target: "worker", tracing::Level::ERROR),
+    }
+}
+
 /// A worker's log line becomes one of the server's.
 pub fn log(model: &str, instance: &str, log: &Log) {
     let Log { level, message, file, line } = log;

@@ -248,7 +248,7 @@ impl Task {
             Word::Event(event) => self.machine.handle(now, event),
             Word::Described(description) => self.described(now, generation, description),
             Word::Log(log) => {
-                if self.life.as_ref().is_some_and(|life| life.relay.admits()) {
+                if handshake::is_wanted(&log) && self.life.as_ref().is_some_and(|life| life.relay.admits()) {
                     handshake::log(&self.setup.described.name, &self.setup.spec.name, &log);
                 }
             }

@@ -364,12 +364,12 @@ impl Task {
 
     fn load_failed(&mut self, reason: &str) {
         let error = ServeError::invalid(reason);
-        tracing::error!(
-            "failed to load '{}' version {}: {}",
-            self.described.name,
-            self.request.version,
-            error.as_status()
-        );
+        let WorkerModel { name, version, .. } = &*self.described;
+        if matches!(self.machine.state(), State::Unloading) {
+            tracing::info!("the load of '{name}' version {version} is given up: {reason}");
+        } else {
+            tracing::error!("failed to load '{name}' version {version}: {}", error.as_status());
+        }
         self.set_state(VersionState::Unavailable(error.as_status().to_string()));
         self.end_load(Err(error));
         // One that is unloaded while it is loaded still has its workers to wait for.
