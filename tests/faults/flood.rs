@@ -71,6 +71,27 @@ fn a_worker_that_floods_its_control_socket_is_killed_for_it() {
 }
 
 #[test]
+fn a_model_that_logs_in_a_loop_is_slowed_and_served() {
+    let repository = Repository::new();
+    repository.add_python(
+        "chatty",
+        1,
+        "for number in range(25000):\n    pb_utils.Logger.log_info('a word')\n\
+         if value > 1:\n    os._exit(7)\nreturn value",
+    );
+    let server = Server::start(repository);
+    let worker = await_workers(&server, "chatty", 1);
+    assert_eq!(values_of(&echo(&mut server.client(), "chatty", &[1.0]).expect("an answer")), [1.0]);
+    assert_eq!(await_workers(&server, "chatty", 1), worker);
+    assert!(server.log().lines().count() < 8000);
+    let response = echo(&mut server.client(), "chatty", &[2.0]).expect("an answer");
+    assert!(response.error().contains("exited with code 7"), "{}", response.text());
+    wait::until("the log tells what it left out", || {
+        server.log().contains("lines of this worker were dropped")
+    });
+}
+
+#[test]
 fn a_worker_that_writes_without_end_is_cut_short_in_the_log_but_for_its_last_words() {
     let repository = Repository::new();
     repository.add_python(

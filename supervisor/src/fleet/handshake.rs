@@ -59,6 +59,12 @@ pub fn understand(generation: Generation, message: ControlToSupervisor) -> Word 
     }
 }
 
+/// Whether a message is a log line, which may be frequent.
+#[must_use]
+pub const fn is_log(message: &ControlToSupervisor) -> bool {
+    matches!(message.message, Some(from_worker::Message::Log(_)))
+}
+
 /// Whether anybody wants to see such a line. Workers do not know the server's levels.
 #[must_use]
 pub fn is_wanted(log: &Log) -> bool {

@@ -114,6 +114,7 @@ enum Happening {
     Heard(Result<Received<ControlToSupervisor>, IpcError>),
     Exited(std::io::Result<ExitStatus>),
     Prepared,
+    QuietEnds,
     Deadline,
 }
 
@@ -147,9 +148,11 @@ impl Task {
     async fn wait(&mut self) -> Happening {
         let Self { orders, starting, life, setup, machine, load_waits, describe_waits, .. } = self;
         let deadline = machine.next_deadline();
-        let (control, process) = match life {
-            Some(Life { control, process, .. }) => (control.as_mut(), Some(process)),
-            None => (None, None),
+        let (control, process, quiet_until) = match life {
+            Some(Life { control, process, quiet_until, .. }) => {
+                (control.as_mut().filter(|_| quiet_until.is_none()), Some(process), *quiet_until)
+            }
+            None => (None, None, None),
         };
         // A worker that talks without end may keep neither an order nor a deadline waiting; what it said before it exited
         // is heard before its exit.
@@ -159,6 +162,7 @@ impl Task {
             order = orders.recv() => Happening::Order(order),
             spawned = or_never(starting.as_mut()) => Happening::Spawned(spawned),
             Ok(()) = setup.prepared.changed(), if *load_waits || *describe_waits => Happening::Prepared,
+            () = or_never(quiet_until.map(until)) => Happening::QuietEnds,
             heard = or_never(control.map(AsyncChannel::recv)) => Happening::Heard(heard),
             status = or_never(process.map(WorkerProcess::exited)) => Happening::Exited(status),
         }
@@ -182,6 +186,12 @@ impl Task {
             Happening::Order(None) => self.machine.handle(now, Event::Stop { deadline: now }),
             Happening::Spawned(spawned) => self.spawned(now, generation, spawned),
             Happening::Heard(heard) => self.heard(now, generation, heard),
+            Happening::QuietEnds => {
+                if let Some(life) = &mut self.life {
+                    life.quiet_until = None;
+                }
+            }
+            Happening::Exited(_) if self.life.as_mut().is_some_and(Life::has_more_to_hear) => {}
             Happening::Exited(status) => self.exited(now, generation, status),
             Happening::Prepared => self.prepared(now, generation),
             Happening::Deadline => self.machine.expire(now),
@@ -240,7 +250,7 @@ impl Task {
             }
         };
         if let Some(life) = &mut self.life
-            && let Err(what) = life.count_packet(now)
+            && let Err(what) = life.count_packet(now, handshake::is_log(&message))
         {
             return self.machine.handle(now, Event::Misbehaved { generation, what });
         }

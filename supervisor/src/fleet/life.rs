@@ -13,8 +13,10 @@ use super::exec::Spawned;
 use super::logs::{self, Origin, Relay, Stream};
 use super::rate::Rate;
 
-/// Control packets that a worker may send in a second. It has a handful to say, and its log.
+/// Control packets, log lines aside, that a worker may send in a second. It has a handful to say.
 const PACKETS_PER_SECOND_MAX: u32 = 10_000;
+/// Log lines that are read in a second. A model that logs in a loop is no fault, but it waits for the next second then.
+const LOGS_PER_SECOND_MAX: u32 = 10_000;
 /// How long a crash report waits for the last lines. A process that the worker started may hold the pipes for longer.
 const LAST_LINES_WAIT: Duration = Duration::from_millis(50);
 
@@ -31,6 +33,11 @@ pub(super) struct Life {
     /// They read its output, and end with it.
     followers: Vec<JoinHandle<()>>,
     packets: Rate,
+    logs: Rate,
+    /// Until then nothing is read from its control socket.
+    pub(super) quiet_until: Option<Instant>,
+    /// It has exited; what it said before is still read.
+    ended: bool,
 }
 
 impl Life {
@@ -58,12 +65,24 @@ impl Life {
             last_words: None,
             followers,
             packets: Rate::per_second(PACKETS_PER_SECOND_MAX),
+            logs: Rate::per_second(LOGS_PER_SECOND_MAX),
+            quiet_until: None,
+            ended: false,
         })
     }
 
     /// Counts a packet that came over the control socket. The error says that there are too many; nobody listens to it
     /// from then on.
-    pub(super) fn count_packet(&mut self, now: Instant) -> Result<(), String> {
+    pub(super) fn count_packet(&mut self, now: Instant, is_log: bool) -> Result<(), String> {
+        if is_log {
+            if !self.logs.allows(now) && self.ended {
+                // Another process holds its socket.
+                self.control = None;
+            } else if self.logs.is_used_up() && !self.ended {
+                self.quiet_until = Some(self.logs.turns_at());
+            }
+            return Ok(());
+        }
         if self.packets.allows(now) {
             return Ok(());
         }
@@ -71,6 +90,12 @@ impl Life {
         Err(format!(
             "floods its control socket: it sent more than {PACKETS_PER_SECOND_MAX} packets within a second"
         ))
+    }
+
+    /// It has exited. Whether it was not listened to, and is now: its last words may be among what it had said.
+    pub(super) fn has_more_to_hear(&mut self) -> bool {
+        let first = !std::mem::replace(&mut self.ended, true);
+        self.quiet_until.take().is_some() && first
     }
 
     /// What stderr said last, once all of it was read or it took too long.

@@ -34,6 +34,18 @@ impl Rate {
         self.count += 1;
         true
     }
+
+    /// Whether one more would be refused until [`Self::turns_at`].
+    #[must_use]
+    pub const fn is_used_up(&self) -> bool {
+        self.count == self.limit
+    }
+
+    /// When counting begins anew.
+    #[must_use]
+    pub fn turns_at(&self) -> Instant {
+        self.since + WINDOW
+    }
 }
 
 #[cfg(test)]
