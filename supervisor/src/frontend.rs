@@ -13,6 +13,7 @@ mod datatype;
 pub mod forward;
 pub mod grpc;
 pub mod http;
+mod http1;
 pub mod listen;
 pub mod metrics;
 pub mod restrict;
@@ -21,6 +22,7 @@ mod rope;
 pub mod status;
 pub mod upstream;
 mod version;
+mod work;
 
 #[cfg(test)]
 mod fake;

@@ -37,7 +37,7 @@ use tonic::codegen::{CompressionEncoding, Service};
 
 use super::Upstream;
 use super::forward::ForwardPattern;
-use super::listen::{self, ConnectionCount, Shutdown};
+use super::listen::{self, Shutdown};
 use super::restrict::{Category, Restrictions};
 use receive::{MESSAGE_SIZE_MAX, Packing, Receiving};
 use service::InferenceService;
@@ -79,7 +79,6 @@ pub struct GrpcSettings {
 pub struct GrpcFrontend<U> {
     upstream: Arc<U>,
     settings: GrpcSettings,
-    connections: ConnectionCount,
     shutdown: Shutdown,
 }
 
@@ -93,21 +92,14 @@ impl<U: Upstream> GrpcFrontend<U> {
     /// A frontend for `upstream` that takes no inference after `shutdown`.
     #[must_use]
     pub fn new(upstream: Arc<U>, settings: GrpcSettings, shutdown: Shutdown) -> Arc<Self> {
-        Arc::new(Self { upstream, settings, connections: ConnectionCount::default(), shutdown })
-    }
-
-    /// How many connections are open.
-    #[must_use]
-    pub fn connections(&self) -> ConnectionCount {
-        self.connections.clone()
+        Arc::new(Self { upstream, settings, shutdown })
     }
 
     /// Serves connections until shutdown, then finishes the calls that are running. Dropping the future ends all
     /// connections at once.
     pub async fn serve(self: Arc<Self>, listener: TcpListener) {
-        let count = self.connections.clone();
         let services = Services::new(&self);
-        listen::accept(listener, self.shutdown.clone(), count, |stream, shutdown| {
+        listen::accept(listener, self.shutdown.clone(), |stream, shutdown| {
             connection(services.clone(), stream, shutdown)
         })
         .await;

@@ -17,20 +17,18 @@ mod tensor;
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use hyper::body::Body;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use nereid_core::error::ServeError;
 use tokio::net::{TcpListener, TcpStream};
 
 use super::Upstream;
 use super::forward::ForwardPattern;
-use super::listen::{self, ConnectionCount, Shutdown};
+use super::listen::{self, Shutdown};
 use super::restrict::Restrictions;
 use reply::Reply;
 use router::{Later, Route};
@@ -39,8 +37,6 @@ use router::{Later, Route};
 const HEAD_SIZE_MAX: usize = 64 * 1024;
 /// Headers that a request may have.
 const HEADERS_MAX: usize = 128;
-/// A connection that sends no complete head for this long is closed; it may be idle, half open or slow.
-const HEAD_WAIT_MAX: Duration = Duration::from_secs(300);
 /// The least that a connection reads at once and the most that it buffers.
 const BUFFER_SIZE_MAX: usize = 512 * 1024;
 
@@ -60,27 +56,19 @@ pub struct HttpSettings {
 pub struct HttpFrontend<U> {
     upstream: Arc<U>,
     settings: HttpSettings,
-    connections: ConnectionCount,
 }
 
 impl<U: Upstream> HttpFrontend<U> {
     /// A frontend for `upstream`.
     #[must_use]
     pub fn new(upstream: Arc<U>, settings: HttpSettings) -> Arc<Self> {
-        Arc::new(Self { upstream, settings, connections: ConnectionCount::default() })
-    }
-
-    /// How many connections are open.
-    #[must_use]
-    pub fn connections(&self) -> ConnectionCount {
-        self.connections.clone()
+        Arc::new(Self { upstream, settings })
     }
 
     /// Serves connections until shutdown, then finishes the requests that are running. Dropping the future ends all
     /// connections at once.
     pub async fn serve(self: Arc<Self>, listener: TcpListener, shutdown: Shutdown) {
-        let count = self.connections.clone();
-        listen::accept(listener, shutdown, count, |stream, shutdown| {
+        listen::accept(listener, shutdown, |stream, shutdown| {
             connection(Arc::clone(&self), stream, shutdown)
         })
         .await;
@@ -140,28 +128,11 @@ impl<U: Upstream> HttpFrontend<U> {
     }
 }
 
-async fn connection<U: Upstream>(frontend: Arc<HttpFrontend<U>>, stream: TcpStream, mut shutdown: Shutdown) {
+async fn connection<U: Upstream>(frontend: Arc<HttpFrontend<U>>, stream: TcpStream, shutdown: Shutdown) {
     let service = service_fn(|request| async { Ok::<_, Infallible>(frontend.handle(request).await) });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_WAIT_MAX)
-        .max_headers(HEADERS_MAX)
-        .max_header_size(HEAD_SIZE_MAX)
-        .max_buf_size(BUFFER_SIZE_MAX)
-        .title_case_headers(true)
-        .serve_connection(TokioIo::new(stream), service);
-    tokio::pin!(connection);
-    let ended = tokio::select! {
-        biased;
-        ended = connection.as_mut() => ended,
-        () = shutdown.requested() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!("an HTTP connection ended: {error}");
-    }
+    let mut builder = http1::Builder::new();
+    builder.max_headers(HEADERS_MAX).max_header_size(HEAD_SIZE_MAX).max_buf_size(BUFFER_SIZE_MAX);
+    super::http1::serve(builder, stream, service, shutdown, "an HTTP connection").await;
 }
 
 #[cfg(test)]

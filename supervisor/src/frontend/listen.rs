@@ -7,7 +7,6 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
@@ -94,39 +93,12 @@ impl Shutdown {
     }
 }
 
-/// How many connections a frontend has open. Shared, so that the shutdown can tell for whom it waits.
-#[derive(Clone, Debug, Default)]
-pub struct ConnectionCount(Arc<AtomicUsize>);
-
-impl ConnectionCount {
-    /// Connections that are open now.
-    #[must_use]
-    pub fn get(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    fn open(&self) -> Open {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        Open(Self(Arc::clone(&self.0)))
-    }
-}
-
-/// Counts as one until it is dropped.
-struct Open(ConnectionCount);
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// Accepts connections until shutdown and gives each to `connect`; returns when the last one has ended.
 ///
 /// Dropping the future ends all connections at once: bound the wait from outside.
 pub async fn accept<F>(
     listener: TcpListener,
     mut shutdown: Shutdown,
-    count: ConnectionCount,
     connect: impl Fn(TcpStream, Shutdown) -> F,
 ) where
     F: Future<Output = ()> + Send + 'static,
@@ -143,10 +115,9 @@ pub async fn accept<F>(
         match accepted {
             Ok((stream, permit)) => {
                 let connection = connect(stream, shutdown.clone());
-                let open = count.open();
                 connections.spawn(async move {
                     connection.await;
-                    drop((open, permit));
+                    drop(permit);
                 });
             }
             Err(error) => {

@@ -5,7 +5,6 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE, HeaderValue};
@@ -13,13 +12,10 @@ use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::listen::{self, ConnectionCount, Shutdown};
+use super::listen::{self, Shutdown};
 
-/// A connection that sends no complete head for this long is closed.
-const HEAD_WAIT_MAX: Duration = Duration::from_secs(300);
 /// The exposition format that scrapers expect.
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
@@ -30,12 +26,11 @@ pub type Render = Arc<dyn Fn() -> String + Send + Sync>;
 #[derive(Clone)]
 pub struct MetricsFrontend {
     render: Render,
-    connections: ConnectionCount,
 }
 
 impl fmt::Debug for MetricsFrontend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MetricsFrontend").field("connections", &self.connections).finish_non_exhaustive()
+        f.debug_struct("MetricsFrontend").finish_non_exhaustive()
     }
 }
 
@@ -43,22 +38,13 @@ impl MetricsFrontend {
     /// A frontend that answers with what `render` writes.
     #[must_use]
     pub fn new(render: Render) -> Self {
-        Self { render, connections: ConnectionCount::default() }
-    }
-
-    /// How many connections are open.
-    #[must_use]
-    pub fn connections(&self) -> ConnectionCount {
-        self.connections.clone()
+        Self { render }
     }
 
     /// Serves connections until shutdown.
     pub async fn serve(self, listener: TcpListener, shutdown: Shutdown) {
-        let count = self.connections.clone();
-        listen::accept(listener, shutdown, count, |stream, shutdown| {
-            connection(self.clone(), stream, shutdown)
-        })
-        .await;
+        listen::accept(listener, shutdown, |stream, shutdown| connection(self.clone(), stream, shutdown))
+            .await;
     }
 
     fn answer<B>(&self, request: &Request<B>) -> Response<Full<Bytes>> {
@@ -77,28 +63,12 @@ impl MetricsFrontend {
     }
 }
 
-async fn connection(frontend: MetricsFrontend, stream: TcpStream, mut shutdown: Shutdown) {
+async fn connection(frontend: MetricsFrontend, stream: TcpStream, shutdown: Shutdown) {
     let service = service_fn(|request| {
         let response = frontend.answer(&request);
         async { Ok::<_, Infallible>(response) }
     });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_WAIT_MAX)
-        .title_case_headers(true)
-        .serve_connection(TokioIo::new(stream), service);
-    tokio::pin!(connection);
-    let ended = tokio::select! {
-        biased;
-        ended = connection.as_mut() => ended,
-        () = shutdown.requested() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!("a metrics connection ended: {error}");
-    }
+    super::http1::serve(http1::Builder::new(), stream, service, shutdown, "a metrics connection").await;
 }
 
 #[cfg(test)]

@@ -13,6 +13,21 @@ pub(crate) struct Subject<'a> {
     pub(crate) model: &'a str,
 }
 
+/// About how many bytes have to be looked at, counted up to `enough`.
+pub(crate) fn size(contents: &InferTensorContents, enough: usize) -> usize {
+    let mut size = contents.bool_contents.len()
+        + 4 * (contents.int_contents.len() + contents.uint_contents.len() + contents.fp32_contents.len())
+        + 8 * (contents.int64_contents.len() + contents.uint64_contents.len() + contents.fp64_contents.len());
+    for text in &contents.bytes_contents {
+        if size >= enough {
+            break;
+        }
+        // Each has its own place and a length before it.
+        size += size_of_val(text) + text.len();
+    }
+    size
+}
+
 /// The bytes of a tensor of `datatype`. One field at most may be filled, and it must be the type's.
 pub(crate) fn bytes(
     subject: Subject<'_>,

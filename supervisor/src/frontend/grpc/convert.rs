@@ -27,24 +27,15 @@ type Parameters = BTreeMap<String, InferParameter>;
 /// The one parameter with the reserved prefix that a request may carry.
 pub(crate) const EMPTY_FINAL_RESPONSE: &str = "triton_enable_empty_final_response";
 
-/// What a request asks for.
-#[derive(Debug)]
-pub(crate) struct Converted {
-    pub(crate) request: InferRequest,
-    /// The end of a response stream is told even if there is nothing to say.
-    #[expect(dead_code, reason = "only streams of decoupled models, which are not served yet, end empty")]
-    pub(crate) empty_final_response: bool,
-}
-
 /// A message → a request. The caller has parsed the version.
-pub(crate) fn request(sent: message::Request, version: Option<i64>) -> Result<Converted, ServeError> {
+pub(crate) fn request(sent: message::Request, version: Option<i64>) -> Result<InferRequest, ServeError> {
     let message::Request { message, raw } = sent;
     let mut request = InferRequest { version, id: message.id, ..InferRequest::default() };
-    let mut empty_final_response = false;
     for (name, parameter) in message.parameters {
         let choice = parameter.parameter_choice;
         if name == EMPTY_FINAL_RESPONSE {
-            empty_final_response = flag(&name, choice.as_ref())?;
+            // Only streams of decoupled models, which are not served yet, would end with an empty response.
+            flag(&name, choice.as_ref())?;
         } else {
             set_parameter(&mut request, name, choice)?;
         }
@@ -62,7 +53,26 @@ pub(crate) fn request(sent: message::Request, version: Option<i64>) -> Result<Co
         request.outputs.push(output.name);
     }
     request.model = message.model_name;
-    Ok(Converted { request, empty_final_response })
+    Ok(request)
+}
+
+/// About how many bytes [`request`] has to look at, counted up to `enough`. Plain tensors are only handed on.
+pub(crate) fn work_size(sent: &message::Request, enough: usize) -> usize {
+    let mut raw = sent.raw.iter();
+    let mut size = 0;
+    for input in &sent.message.inputs {
+        if size >= enough {
+            break;
+        }
+        size += match (&input.contents, datatype::from_wire_name(&input.datatype)) {
+            (Some(contents), _) => contents::size(contents, enough),
+            (None, DataType::TypeString) => {
+                raw.next().filter(|data| data.as_slice().is_none()).map_or(0, TensorData::len)
+            }
+            (None, _) => raw.next().map_or(0, |_| 0),
+        };
+    }
+    size
 }
 
 fn wrong_type(name: &str, expected: &str) -> ServeError {

@@ -7,6 +7,7 @@ use tonic::metadata::{KeyAndValueRef, MetadataMap};
 use tonic::{Request, Status};
 
 use super::{GrpcFrontend, convert, message};
+use crate::frontend::work::{self, LONG_WORK};
 use crate::frontend::{Upstream, bounds, status, version};
 use crate::serve::request::InferRequest;
 
@@ -27,18 +28,18 @@ impl<U: Upstream> GrpcFrontend<U> {
     /// Runs a unary inference.
     pub(super) async fn infer_one<'h>(
         &self,
-        headers: impl Iterator<Item = (&'h str, &'h [u8])>,
+        headers: impl Iterator<Item = (&'h str, &'h [u8])> + Send,
         message: message::Request,
     ) -> Result<ModelInferResponse, Status> {
-        let request = self.prepare(headers, message, DECOUPLED).map_err(status::grpc)?;
+        let request = self.prepare(headers, message, DECOUPLED).await.map_err(status::grpc)?;
         let response = self.upstream.infer(request).await.map_err(status::grpc)?;
         convert::response(response).map_err(status::grpc)
     }
 
     /// Everything before the inference itself. `decoupled` is the answer for a decoupled model.
-    pub(super) fn prepare<'h>(
+    pub(super) async fn prepare<'h>(
         &self,
-        headers: impl Iterator<Item = (&'h str, &'h [u8])>,
+        headers: impl Iterator<Item = (&'h str, &'h [u8])> + Send,
         message: message::Request,
         decoupled: &str,
     ) -> Result<InferRequest, ServeError> {
@@ -49,7 +50,8 @@ impl<U: Upstream> GrpcFrontend<U> {
         if self.upstream.model(&message.message.model_name, version)?.is_decoupled() {
             return Err(ServeError::unsupported(decoupled));
         }
-        let mut request = convert::request(message, version)?.request;
+        let size = convert::work_size(&message, LONG_WORK);
+        let mut request = work::run(size, move || convert::request(message, version)).await?;
         if let Some(pattern) = &self.settings.forward {
             pattern.forward(headers, &mut request.parameters)?;
         }

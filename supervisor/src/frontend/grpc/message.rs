@@ -16,6 +16,7 @@ use tonic::Status;
 
 use super::receive::HEAD_SIZE;
 use crate::frontend::rope::{Rope, RopeReader};
+use crate::frontend::work::{self, LONG_WORK};
 use crate::serve::tensor_data::TensorData;
 
 /// Number of `raw_input_contents` in a request.
@@ -45,28 +46,77 @@ fn broken(error: impl std::fmt::Display) -> Status {
     Status::internal(format!("failed to decode Protobuf message: {error}"))
 }
 
-/// Decodes a request.
-pub(crate) fn decode(rope: Rope) -> Result<Request, Status> {
-    let mut reader = rope.into_reader();
-    let mut rest = BytesMut::new();
-    let mut raw = Vec::new();
-    let mut fields = 0;
-    while reader.has_remaining() {
-        let (number, kind) = decode_key(&mut reader).map_err(broken)?;
-        fields += 1;
-        if fields > 3 * FIELDS_MAX {
+/// Decodes a request; a thread for long work does it if there is much beside the raw contents.
+pub(crate) async fn decode(rope: Rope) -> Result<Request, Status> {
+    let mut decoder = Decoder::new(rope);
+    if decoder.cut_apart(LONG_WORK)? {
+        return decoder.finish();
+    }
+    work::run(LONG_WORK, move || {
+        decoder.cut_apart(usize::MAX)?;
+        decoder.finish()
+    })
+    .await
+}
+
+/// A request that is being cut apart into raw contents and the rest.
+struct Decoder {
+    reader: RopeReader,
+    rest: BytesMut,
+    raw: Vec<TensorData>,
+    fields: usize,
+    /// Number and length of a field that is not in the rest yet.
+    waiting: Option<(u32, usize)>,
+}
+
+impl Decoder {
+    fn new(rope: Rope) -> Self {
+        Self { reader: rope.into_reader(), rest: BytesMut::new(), raw: Vec::new(), fields: 0, waiting: None }
+    }
+
+    /// Cuts field after field off. False if it stopped at one that would make the rest larger than `rest_max` bytes.
+    fn cut_apart(&mut self, rest_max: usize) -> Result<bool, Status> {
+        loop {
+            if let Some((number, length)) = self.waiting {
+                if self.rest.len().saturating_add(length) > rest_max {
+                    return Ok(false);
+                }
+                self.waiting = None;
+                encode_key(number, WireType::LengthDelimited, &mut self.rest);
+                encode_varint(length as u64, &mut self.rest);
+                self.rest.put((&mut self.reader).take(length));
+            }
+            if !self.reader.has_remaining() {
+                return Ok(true);
+            }
+            self.next_field()?;
+        }
+    }
+
+    fn next_field(&mut self) -> Result<(), Status> {
+        let (number, kind) = decode_key(&mut self.reader).map_err(broken)?;
+        self.fields += 1;
+        if self.fields > 3 * FIELDS_MAX {
             return Err(Status::invalid_argument(format!(
                 "a request may have {FIELDS_MAX} inputs, outputs and parameters at most"
             )));
         }
-        if (number, kind) == (RAW_INPUTS, WireType::LengthDelimited) {
-            raw.push(cut(&mut reader)?);
-        } else {
-            copy_field(number, kind, &mut reader, &mut rest)?;
+        if kind != WireType::LengthDelimited {
+            return copy_number(number, kind, &mut self.reader, &mut self.rest);
         }
+        let length = length(&mut self.reader)?;
+        if number == RAW_INPUTS {
+            self.raw.push(self.reader.cut(length).ok_or_else(|| broken("buffer underflow"))?);
+        } else {
+            self.waiting = Some((number, length));
+        }
+        Ok(())
     }
-    let message = ModelInferRequest::decode(rest.freeze()).map_err(broken)?;
-    Ok(Request { message, raw })
+
+    fn finish(self) -> Result<Request, Status> {
+        let message = ModelInferRequest::decode(self.rest.freeze()).map_err(broken)?;
+        Ok(Request { message, raw: self.raw })
+    }
 }
 
 fn length(reader: &mut RopeReader) -> Result<usize, Status> {
@@ -77,46 +127,32 @@ fn length(reader: &mut RopeReader) -> Result<usize, Status> {
         .ok_or_else(|| broken("buffer underflow"))
 }
 
-fn cut(reader: &mut RopeReader) -> Result<TensorData, Status> {
-    let length = length(reader)?;
-    reader.cut(length).ok_or_else(|| broken("buffer underflow"))
-}
-
-/// Copies a field as it is.
-fn copy_field(
+/// Copies a field of a number as it is. Nothing of this protocol is a group.
+fn copy_number(
     number: u32,
     kind: WireType,
     reader: &mut RopeReader,
     out: &mut BytesMut,
 ) -> Result<(), Status> {
-    let fixed = match kind {
+    let size = match kind {
         WireType::Varint => {
             let value = decode_varint(reader).map_err(broken)?;
             encode_key(number, kind, out);
             encode_varint(value, out);
             return Ok(());
         }
-        WireType::LengthDelimited => {
-            let length = length(reader)?;
-            encode_key(number, kind, out);
-            encode_varint(length as u64, out);
-            length
-        }
-        WireType::ThirtyTwoBit | WireType::SixtyFourBit => {
-            let size = if kind == WireType::ThirtyTwoBit { 4 } else { 8 };
-            if reader.remaining() < size {
-                return Err(broken("buffer underflow"));
-            }
-            encode_key(number, kind, out);
-            size
-        }
-        // Nothing of this protocol is a group.
-        WireType::StartGroup | WireType::EndGroup => {
+        WireType::ThirtyTwoBit => 4,
+        WireType::SixtyFourBit => 8,
+        WireType::LengthDelimited | WireType::StartGroup | WireType::EndGroup => {
             return prost::encoding::skip_field(kind, number, reader, DecodeContext::default())
                 .map_err(broken);
         }
     };
-    out.put(reader.take(fixed));
+    if reader.remaining() < size {
+        return Err(broken("buffer underflow"));
+    }
+    encode_key(number, kind, out);
+    out.put(reader.take(size));
     Ok(())
 }
 

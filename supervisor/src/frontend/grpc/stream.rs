@@ -87,21 +87,21 @@ impl<U: Upstream> GrpcFrontend<U> {
             // A place first: what is read has to be bounded.
             let Ok(place) = sender.reserve().await else { return };
             match messages.message().await {
-                Ok(Some(message)) => place.send(Arc::clone(&self).start(&metadata, message)),
+                Ok(Some(message)) => place.send(Arc::clone(&self).start(&metadata, message).await),
                 Ok(None) => return,
                 Err(status) => return place.send(Pending::Broken(Box::new(status))),
             }
         }
     }
 
-    fn start(self: Arc<Self>, metadata: &MetadataMap, message: ModelInferRequest) -> Pending {
+    async fn start(self: Arc<Self>, metadata: &MetadataMap, message: ModelInferRequest) -> Pending {
         let about = About {
             id: message.id.clone(),
             model_name: message.model_name.clone(),
             model_version: message.model_version.clone(),
         };
         let prepared =
-            self.prepare(entries(metadata), message.into(), "decoupled models are not supported yet");
+            self.prepare(entries(metadata), message.into(), "decoupled models are not supported yet").await;
         match prepared {
             Err(error) => Pending::Refused(Box::new(about.refused(error))),
             Ok(request) => Pending::Running(Task(tokio::spawn(async move {

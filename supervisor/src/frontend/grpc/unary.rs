@@ -49,7 +49,7 @@ impl<U: Upstream> GrpcFrontend<U> {
         let (parts, body) = request.into_parts();
         let header = |name: &str| parts.headers.get(name).map(HeaderValue::as_bytes);
         self.check_restricted(Category::Inference, header)?;
-        let message = message::decode(one_message(body).await?)?;
+        let message = message::decode(one_message(body).await?).await?;
         let headers = parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
         let response = self.infer_one(headers, message).await?;
         Ok(message::encode(response))

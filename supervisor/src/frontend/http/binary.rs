@@ -1,8 +1,9 @@
 //! The binary-data extension: the body begins with JSON of a length that a header tells, and tensors follow it.
 
+use bytes::Buf;
 use nereid_core::error::ServeError;
 
-use crate::frontend::rope::Rope;
+use crate::frontend::rope::RopeReader;
 use crate::serve::tensor_data::TensorData;
 
 /// The header that tells the length of the JSON part.
@@ -36,39 +37,24 @@ pub(crate) fn json_length(header: Option<&[u8]>, body_length: usize) -> Result<u
     })
 }
 
-/// Cuts tensors off a body, one after the other.
+/// Cuts tensors off what follows the JSON part, one after the other.
 #[derive(Debug)]
-pub(crate) struct Cutter<'a> {
-    body: &'a Rope,
-    at: usize,
-}
+pub(crate) struct Cutter(RopeReader);
 
-impl<'a> Cutter<'a> {
-    /// The first tensor begins at `at`.
-    pub(crate) const fn new(body: &'a Rope, at: usize) -> Self {
-        Self { body, at }
+impl Cutter {
+    pub(crate) const fn new(tensors: RopeReader) -> Self {
+        Self(tensors)
     }
 
-    /// The next `size` bytes, in one piece if they have to be; the number of missing bytes if there are fewer.
-    pub(crate) fn cut(&mut self, size: u64, in_one_piece: bool) -> Result<TensorData, u64> {
-        let left = self.body.len() - self.at;
-        match usize::try_from(size) {
-            Ok(size) if size <= left => {
-                let start = self.at;
-                self.at += size;
-                Ok(if in_one_piece {
-                    self.body.slice(start..self.at).into()
-                } else {
-                    self.body.pieces(start..self.at)
-                })
-            }
-            _ => Err(size - left as u64),
-        }
+    /// The next `size` bytes, in the pieces in which they came; the number of missing bytes if there are fewer.
+    pub(crate) fn cut(&mut self, size: u64) -> Result<TensorData, u64> {
+        let missing = size.saturating_sub(self.0.remaining() as u64);
+        usize::try_from(size).ok().and_then(|size| self.0.cut(size)).ok_or(missing)
     }
 
     /// Whether every byte belongs to a tensor.
-    pub(crate) const fn is_used_up(&self) -> bool {
-        self.at == self.body.len()
+    pub(crate) fn is_used_up(&self) -> bool {
+        !self.0.has_remaining()
     }
 }
 

@@ -17,6 +17,7 @@ use http::header::{
 use http::{Request, Response, StatusCode};
 use hyper::body::Body;
 use nereid_core::error::ServeError;
+use nereid_proto::inference::DataType;
 
 use super::HttpFrontend;
 use super::binary::{HEADER_LENGTH, json_length};
@@ -24,16 +25,16 @@ use super::body::{self, BODY_SIZE_MAX, Read, ReadError, Received, ReplyBody};
 use super::compress::{Encoding, compress, decompress};
 use super::reply::{self, Reply};
 use super::router::ModelPath;
-use crate::frontend::rope::Rope;
-use crate::frontend::{Upstream, bounds, version};
+use crate::frontend::rope::{Rope, joined};
+use crate::frontend::{Upstream, bounds, version, work};
 use crate::serve::ModelView;
-use crate::serve::request::{InferRequest, InferResponse};
+use crate::serve::request::{InferRequest, InferResponse, InputTensor};
 use outputs::OutputPlan;
 use request::Decoded;
 use response::Encoded;
 
-/// Bodies from here on are decoded and encoded by a thread that may take its time.
-const LONG_WORK: usize = 256 * 1024;
+/// How many bytes one of a packed body is taken for: a few unpack to very many.
+const PACKED_WEIGHT: usize = 64;
 /// What a packed body may have on top of what it may unpack to.
 const PACKING_OVERHEAD: u64 = 64 * 1024;
 
@@ -152,25 +153,15 @@ async fn run<U: Upstream>(
     Ok(finish(encoded, headers.accepted).await)
 }
 
-/// Runs `work` here if it is short, else on a thread for long work.
-async fn work<T: Send + 'static>(
-    size: usize,
-    work: impl FnOnce() -> Result<T, ServeError> + Send + 'static,
-) -> Result<T, ServeError> {
-    if size < LONG_WORK {
-        return work();
-    }
-    tokio::task::spawn_blocking(work)
-        .await
-        .unwrap_or_else(|error| Err(ServeError::internal(format!("cannot work on a large body: {error}"))))
-}
-
 async fn unpack(encoding: Encoding, body: Received, size_max: u64) -> Result<Received, ServeError> {
     if encoding == Encoding::Identity {
         return Ok(body);
     }
     let length = body.rope.len();
-    work(length, move || decompress(&body.rope.slice(0..length), size_max).map(Received::from)).await
+    work::run(length.saturating_mul(PACKED_WEIGHT), move || {
+        decompress(&body.rope.slice(0..length), size_max).map(Received::from)
+    })
+    .await
 }
 
 async fn decode(
@@ -185,20 +176,40 @@ async fn decode(
             return Err(request::json_too_large(json_length as u64, size_max));
         }
         let name = name.to_owned();
-        return work(json_length, move || request::decode(&name, &body, json_length, size_max)).await;
+        let decode = move || request::decode(&name, body, json_length, size_max);
+        let Decoded { request, outputs } = work::run(json_length, decode).await?;
+        return Ok(Decoded { request: join_strings(request).await?, outputs });
     }
     if body.len() as u64 > size_max {
         return Err(raw::too_large(body.len() as u64, size_max));
     }
     let input = raw::input(model.config(), &body)?;
     let request = InferRequest { model: name.to_owned(), inputs: vec![input], ..InferRequest::default() };
-    Ok(Decoded { request, outputs: OutputPlan::binary() })
+    Ok(Decoded { request: join_strings(request).await?, outputs: OutputPlan::binary() })
+}
+
+/// Brings the strings of each BYTES tensor together, because they have to be looked at.
+async fn join_strings(mut request: InferRequest) -> Result<InferRequest, ServeError> {
+    let is_scattered =
+        |input: &InputTensor| input.datatype == DataType::TypeString && input.data.as_slice().is_none();
+    let size: usize =
+        request.inputs.iter().filter(|input| is_scattered(input)).map(|input| input.data.len()).sum();
+    if size == 0 {
+        return Ok(request);
+    }
+    work::run(size, move || {
+        for input in request.inputs.iter_mut().filter(|input| is_scattered(input)) {
+            input.data = joined(&input.data).into();
+        }
+        Ok(request)
+    })
+    .await
 }
 
 async fn encode(response: InferResponse, outputs: OutputPlan) -> Result<Encoded, ServeError> {
     let written = response.outputs.iter().filter(|output| !outputs.is_binary(&output.name));
     let size = written.map(|output| output.data.len()).sum();
-    work(size, move || response::encode(response, &outputs)).await
+    work::run(size, move || response::encode(response, &outputs)).await
 }
 
 async fn finish(encoded: Encoded, accepted: Encoding) -> Reply {
@@ -226,7 +237,7 @@ async fn pack(first: Bytes, rest: VecDeque<Bytes>, accepted: Encoding) -> (Reply
     if accepted != Encoding::Identity {
         let pieces: Vec<Bytes> = std::iter::once(&first).chain(&rest).cloned().collect();
         let size = pieces.iter().map(Bytes::len).sum();
-        let packed = work(size, move || {
+        let packed = work::run(size, move || {
             compress(accepted, &pieces).map_err(|error| ServeError::internal(error.to_string()))
         });
         match packed.await {
@@ -236,3 +247,6 @@ async fn pack(first: Bytes, rest: VecDeque<Bytes>, accepted: Encoding) -> (Reply
     }
     (ReplyBody::new(first, rest), Encoding::Identity)
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@ use super::*;
 use crate::frontend::fake::Fake;
 use crate::frontend::listen::Address;
 use crate::frontend::restrict::{Category, Key};
+use std::time::Duration;
 
 fn settings() -> HttpSettings {
     HttpSettings { max_input_size: 1 << 20, restrictions: Restrictions::default(), forward: None }

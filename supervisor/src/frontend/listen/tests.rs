@@ -25,27 +25,21 @@ async fn shutdown_waits_for_open_connections_and_refuses_new_ones() {
     let listener = bind(&local(0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, stopping) = watch::channel(false);
-    let count = ConnectionCount::default();
-    let serving = tokio::spawn(accept(
-        listener,
-        Shutdown::new(stopping),
-        count.clone(),
-        |mut stream: TcpStream, _| async move {
+    let (accepted, mut connected) = tokio::sync::mpsc::channel(1);
+    let serving = tokio::spawn(accept(listener, Shutdown::new(stopping), move |mut stream: TcpStream, _| {
+        accepted.try_send(()).unwrap();
+        async move {
             let mut byte = [0];
             stream.read_exact(&mut byte).await.unwrap();
             stream.write_all(&byte).await.unwrap();
-        },
-    ));
+        }
+    }));
     let mut client = TcpStream::connect(address).await.unwrap();
-    // The connection is accepted once it is counted.
-    while count.get() == 0 {
-        tokio::task::yield_now().await;
-    }
+    connected.recv().await.unwrap();
     stop.send(true).unwrap();
     client.write_all(b"x").await.unwrap();
     let mut byte = [0];
     client.read_exact(&mut byte).await.unwrap();
     serving.await.unwrap();
-    assert_eq!(count.get(), 0);
     assert!(TcpStream::connect(address).await.is_err());
 }

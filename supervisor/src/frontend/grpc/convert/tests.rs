@@ -50,7 +50,7 @@ fn raw_contents_are_handed_over_in_the_order_of_the_inputs() {
         raw_input_contents: raw.to_vec(),
         ..message()
     };
-    let request = request(message.into(), Some(3)).unwrap().request;
+    let request = request(message.into(), Some(3)).unwrap();
     assert_eq!((request.model.as_str(), request.version, request.id.as_str()), ("m", Some(3), "7"));
     assert_eq!(request.inputs[1].name, "B");
     assert_eq!(request.inputs[1].datatype, DataType::TypeUint8);
@@ -67,7 +67,7 @@ fn typed_contents_are_the_other_way() {
         "contents field must not be specified when using raw_input_contents for 'A' for model 'm'"
     );
     let only = ModelInferRequest { raw_input_contents: Vec::new(), ..both };
-    assert_eq!(request(only.into(), None).unwrap().request.inputs[0].data.as_slice(), Some(&[1, 2][..]));
+    assert_eq!(request(only.into(), None).unwrap().inputs[0].data.as_slice(), Some(&[1, 2][..]));
 }
 
 #[test]
@@ -90,8 +90,7 @@ fn parameters_with_a_meaning_are_understood_and_others_are_the_models() {
         ]),
         ..message()
     };
-    let converted = request(message.into(), None).unwrap();
-    let request = converted.request;
+    let request = request(message.into(), None).unwrap();
     assert_eq!(request.correlation, Correlation::Number(u64::MAX));
     assert!(request.sequence_start && !request.sequence_end);
     assert_eq!((request.priority, request.timeout_us), (u64::MAX, 5));
@@ -222,4 +221,23 @@ fn a_response_hands_its_tensors_over() {
     assert_eq!(message.raw_output_contents[0].as_ptr(), data.as_ptr());
     assert_eq!(message.raw_output_contents.len(), 2);
     assert_eq!(message.parameters["p"], parameter(Int64Param(1)));
+}
+
+#[test]
+fn only_what_has_to_be_looked_at_is_work() {
+    let texts = InferTensorContents {
+        bytes_contents: vec![Bytes::from(vec![b'x'; 1000])],
+        ..InferTensorContents::default()
+    };
+    let typed = InferInputTensor { contents: Some(texts), ..input("A") };
+    let size =
+        |inputs: Vec<InferInputTensor>| work_size(&ModelInferRequest { inputs, ..message() }.into(), 5000);
+    assert_eq!(size(vec![input("A")]), 0);
+    assert!((1000..1100).contains(&size(vec![typed.clone()])));
+    assert!((5000..7000).contains(&size(vec![typed; 100])));
+    let pieces = || [Bytes::from_static(b"ab"), Bytes::from_static(b"cd")].into_iter().collect();
+    let text = InferInputTensor { datatype: "BYTES".into(), ..input("S") };
+    let message = ModelInferRequest { inputs: vec![input("A"), text], ..message() };
+    let sent = message::Request { message, raw: vec![pieces(), pieces()] };
+    assert_eq!(work_size(&sent, 5000), 4);
 }

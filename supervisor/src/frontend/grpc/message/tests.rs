@@ -25,12 +25,33 @@ fn rope(bytes: &[u8], piece: usize) -> Rope {
     rope
 }
 
+/// Decodes as for a short and as for a long request, which must agree.
+fn decoded(bytes: &[u8], piece: usize) -> Result<Request, Status> {
+    let short = Decoder::new(rope(bytes, piece)).decode(usize::MAX);
+    let long = Decoder::new(rope(bytes, piece)).decode(0);
+    match (&short, &long) {
+        // As bytes, because not every number is equal to itself.
+        (Ok(short), Ok(long)) => assert_eq!(short.message.encode_to_vec(), long.message.encode_to_vec()),
+        _ => assert_eq!(short.is_ok(), long.is_ok()),
+    }
+    long
+}
+
+impl Decoder {
+    fn decode(mut self, rest_max: usize) -> Result<Request, Status> {
+        if !self.cut_apart(rest_max)? {
+            assert!(self.cut_apart(usize::MAX)?);
+        }
+        self.finish()
+    }
+}
+
 #[test]
 fn a_request_is_decoded_as_a_general_decoder_would() {
     let message = request(vec![Bytes::from(vec![1; 20_000]), Bytes::new(), Bytes::from_static(b"xy")]);
     let bytes = message.encode_to_vec();
     for piece in [1, 1000, 4097, 5000, bytes.len()] {
-        let decoded = decode(rope(&bytes, piece)).unwrap();
+        let decoded = decoded(&bytes, piece).unwrap();
         let expected = Request::from(message.clone());
         assert_eq!(decoded.message, expected.message);
         let joined: Vec<Bytes> = decoded.raw.iter().map(crate::frontend::rope::joined).collect();
@@ -41,7 +62,7 @@ fn a_request_is_decoded_as_a_general_decoder_would() {
 #[test]
 fn a_tensor_in_one_piece_is_not_copied() {
     let bytes = Bytes::from(request(vec![Bytes::from(vec![1; 20_000])]).encode_to_vec());
-    let decoded = decode(Rope::from(bytes.clone())).unwrap();
+    let decoded = Decoder::new(Rope::from(bytes.clone())).decode(usize::MAX).unwrap();
     let data = decoded.raw[0].as_slice().unwrap();
     assert!(bytes.as_ptr_range().contains(&data.as_ptr()));
 }
@@ -52,7 +73,7 @@ fn more_fields_than_any_model_has_are_refused() {
         inputs: vec![InferInputTensor::default(); 3 * FIELDS_MAX + 1],
         ..ModelInferRequest::default()
     };
-    let status = decode(Rope::from(Bytes::from(message.encode_to_vec()))).unwrap_err();
+    let status = decoded(&message.encode_to_vec(), 1 << 20).unwrap_err();
     assert_eq!(status.code(), tonic::Code::InvalidArgument);
 }
 
@@ -78,7 +99,7 @@ proptest! {
     #[test]
     fn any_bytes_are_decoded_as_a_general_decoder_would(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
         let expected = ModelInferRequest::decode(bytes.as_slice());
-        let decoded = decode(rope(&bytes, 7));
+        let decoded = decoded(&bytes, 7);
         prop_assert_eq!(decoded.is_ok(), expected.is_ok());
         if let (Ok(decoded), Ok(expected)) = (decoded, expected) {
             prop_assert_eq!(decoded.message, Request::from(expected).message);
@@ -90,6 +111,19 @@ proptest! {
         let mut bytes = request(vec![Bytes::from_static(b"abc")]).encode_to_vec();
         let at = at % bytes.len();
         bytes[at] = byte;
-        let _ = decode(rope(&bytes, 5));
+        let _ = decoded(&bytes, 5);
     }
+}
+
+#[tokio::test]
+async fn a_long_request_is_decoded_by_another_thread() {
+    let contents =
+        InferTensorContents { fp32_contents: vec![1.5; LONG_WORK], ..InferTensorContents::default() };
+    let input = InferInputTensor { contents: Some(contents), ..InferInputTensor::default() };
+    let message = ModelInferRequest { inputs: vec![input], ..request(vec![Bytes::from_static(b"raw")]) };
+    let bytes = message.encode_to_vec();
+    assert!(!Decoder::new(rope(&bytes, 5000)).cut_apart(LONG_WORK).unwrap());
+    let decoded = decode(rope(&bytes, 5000)).await.unwrap();
+    assert!(decoded.message == Request::from(message).message);
+    assert_eq!(decoded.raw.len(), 1);
 }

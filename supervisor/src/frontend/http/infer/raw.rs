@@ -1,6 +1,6 @@
 //! A body that is nothing but the data of the one input of a model.
 
-use bytes::{BufMut, BytesMut};
+use bytes::Bytes;
 use nereid_core::config::ModelConfig;
 use nereid_core::error::ServeError;
 use nereid_core::request::deduce_raw_input;
@@ -22,14 +22,12 @@ pub(crate) fn input(config: &ModelConfig, body: &Rope) -> Result<InputTensor, Se
     })
 }
 
-/// A string stands in the body without its length.
+/// A string stands in the body without its length, which is put before it as a piece.
 fn with_length(name: &str, body: &Rope) -> Result<TensorData, ServeError> {
     let length = u32::try_from(body.len())
         .map_err(|_| ServeError::invalid(format!("raw input '{name}' is longer than a string may be")))?;
-    let mut prefixed = BytesMut::with_capacity(body.len() + 4);
-    prefixed.put_u32_le(length);
-    body.pieces(0..body.len()).pieces().for_each(|piece| prefixed.extend_from_slice(piece));
-    Ok(prefixed.freeze().into())
+    let length = Bytes::copy_from_slice(&length.to_le_bytes());
+    Ok(std::iter::once(length).chain(body.pieces(0..body.len()).pieces().cloned()).collect())
 }
 
 /// The error of a body that is too large.

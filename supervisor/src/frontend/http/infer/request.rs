@@ -3,8 +3,8 @@
 //! Errors come in the order and with the texts that clients of Triton know: accessor failures are INTERNAL, what the
 //! protocol forbids is INVALID_ARGUMENT. The model's configuration is not looked at here.
 
+use bytes::Buf;
 use nereid_core::error::ServeError;
-use nereid_proto::inference::DataType;
 
 use super::document::{Document, Input, TENSORS_MAX};
 use super::outputs::OutputPlan;
@@ -14,7 +14,7 @@ use crate::frontend::forward::RESERVED_PREFIX;
 use crate::frontend::http::binary::Cutter;
 use crate::frontend::http::json::value::{Value, missing_member, unable_to_parse};
 use crate::frontend::http::tensor::{self, Count};
-use crate::frontend::rope::Rope;
+use crate::frontend::rope::{Rope, joined};
 use crate::serve::request::{Correlation, InferRequest, InputTensor, ParameterValue};
 use crate::serve::tensor_data::TensorData;
 
@@ -32,17 +32,19 @@ pub(crate) struct Decoded {
 /// tensor in it.
 pub(crate) fn decode(
     model: &str,
-    body: &Rope,
+    body: Rope,
     json_length: usize,
     size_max: u64,
 ) -> Result<Decoded, ServeError> {
-    let text = body.slice(0..json_length);
-    if text.len() < json_length {
-        return Err(ServeError::invalid(format!(
+    let mut body = body.into_reader();
+    let available = body.remaining();
+    let text = body.cut(json_length).ok_or_else(|| {
+        ServeError::invalid(format!(
             "unexpected size for request JSON, expecting {} more bytes",
-            json_length - text.len()
-        )));
-    }
+            json_length - available
+        ))
+    })?;
+    let text = joined(&text);
     let document = Document::parse(&text)?;
     let mut decoded = Decoded { request: InferRequest::default(), outputs: OutputPlan::default() };
     model.clone_into(&mut decoded.request.model);
@@ -53,7 +55,7 @@ pub(crate) fn decode(
         decode_parameters(parameters, &mut decoded)?;
     }
     let inputs = document.inputs.get().map_err(unable_to_parse("inputs"))?;
-    let mut cutter = Cutter::new(body, json_length);
+    let mut cutter = Cutter::new(body);
     decoded.request.inputs.reserve_exact(inputs.len());
     for input in inputs {
         decoded.request.inputs.push(decode_input(model, input, &mut cutter, size_max)?);
@@ -186,7 +188,7 @@ fn member<'a>(value: Option<Value<'a>>, name: &str) -> Result<Value<'a>, ServeEr
 fn decode_input(
     model: &str,
     input: &Input<'_>,
-    cutter: &mut Cutter<'_>,
+    cutter: &mut Cutter,
     size_max: u64,
 ) -> Result<InputTensor, ServeError> {
     let source = source(input)?;
@@ -197,7 +199,7 @@ fn decode_input(
     let data = match source {
         Source::Binary(size) => {
             let size = size.as_unsigned().map_err(unable_to_parse("binary_data_size"))?;
-            cutter.cut(size, datatype == DataType::TypeString).map_err(|missing| {
+            cutter.cut(size).map_err(|missing| {
                 ServeError::invalid(format!(
                     "unexpected size for input '{name}', expecting {missing} additional bytes for model '{model}'"
                 ))
