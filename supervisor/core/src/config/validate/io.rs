@@ -9,6 +9,13 @@ use nereid_proto::inference::{
 };
 use std::collections::BTreeSet;
 
+/// Dimensions of an input or output. With the batch's they are as many as a worker takes.
+const DIMS_MAX: usize = 63;
+/// Bytes of a tensor's name. A worker takes no more.
+const NAME_MAX: usize = 1024;
+/// Characters of a name that is too long which its error repeats.
+const NAME_IN_ERROR: usize = 64;
+
 /// What inputs and outputs have in common.
 struct Tensor<'a> {
     /// "input" or "output".
@@ -59,7 +66,30 @@ pub(super) fn check(raw: &RawConfig, findings: &mut Findings) {
     }
 }
 
+/// What no worker takes. Triton has no such limits.
+fn check_size(tensor: &Tensor<'_>, findings: &mut Findings) {
+    let Tensor { direction, name, dims, .. } = tensor;
+    findings.invalid_if(name.len() > NAME_MAX, || {
+        let start: String = name.chars().take(NAME_IN_ERROR).collect();
+        let length = name.len();
+        format!(
+            "model {direction} '{start}...' has a name of {length} bytes, the limit is {NAME_MAX}; shorten it"
+        )
+    });
+    for (what, dims) in
+        [("dims", Some(*dims)), ("reshape dims", tensor.reshape.map(|to| to.shape.as_slice()))]
+    {
+        let count = dims.map_or(0, <[i64]>::len);
+        findings.invalid_if(count > DIMS_MAX, || {
+            format!(
+                "model {direction} '{name}' has {count} {what}, the limit is {DIMS_MAX}; join some of them"
+            )
+        });
+    }
+}
+
 fn check_shape(raw: &RawConfig, tensor: &Tensor<'_>, findings: &mut Findings) {
+    check_size(tensor, findings);
     let Tensor { direction, name, dims, .. } = tensor;
     findings.invalid_if(name.is_empty(), || format!("model {direction} must specify 'name'"));
     let prefix = format!("model {direction} '{name}'");

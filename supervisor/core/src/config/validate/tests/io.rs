@@ -29,6 +29,31 @@ fn tensors_have_a_name_a_type_and_dims() {
 }
 
 #[test]
+fn what_no_worker_takes_is_refused() {
+    let tensor = |name: &str, dims: usize| {
+        format!("name: '{name}' data_type: TYPE_INT8 dims: [ {} ]", vec!["1"; dims].join(", "))
+    };
+    tensor_refused(
+        BASE,
+        &tensor("x", 64),
+        "model {d} 'x' has 64 dims, the limit is 63; join some of them for m",
+    );
+    let reshape = format!("{} reshape {{ shape: [ {} ] }}", tensor("x", 1), vec!["1"; 64].join(", "));
+    tensor_refused(
+        BASE,
+        &reshape,
+        "model {d} 'x' has 64 reshape dims, the limit is 63; join some of them for m",
+    );
+    let start = "n".repeat(64);
+    tensor_refused(
+        BASE,
+        &tensor(&"n".repeat(1025), 1),
+        &format!("model {{d}} '{start}...' has a name of 1025 bytes, the limit is 1024; shorten it for m"),
+    );
+    accepts(BASE, &facts(&[]), &[&format!("input {{ {} }}", tensor(&"n".repeat(1024), 63))]);
+}
+
+#[test]
 fn a_reshape_keeps_the_elements() {
     let size = "model {d} 'x' has different size for dims and reshape for m";
     let number = "model {d} 'x' has different number of variable-size dimensions for dims and reshape for m";
