@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::buf::Reader;
 use bytes::{Buf, Bytes};
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
-use tokio::task::JoinHandle;
+use tokio::sync::oneshot;
 use tonic::Status;
 
 use super::receive::{MESSAGE_SIZE_MAX, Packing, UNRESERVED, too_large};
@@ -24,8 +24,8 @@ pub(super) type Inflated = Result<(Bytes, Room), Status>;
 /// What became of a packed message.
 pub(super) enum Inflating {
     Done(Inflated),
-    /// A thread for long work has it.
-    Running(JoinHandle<Inflated>),
+    /// A thread for long work has it, and gives it up when nobody waits for it any more.
+    Running(oneshot::Receiver<Inflated>),
 }
 
 /// Unpacks `packed`: here if that takes no time to speak of.
@@ -40,10 +40,14 @@ pub(super) fn inflate<U: Upstream>(upstream: &Arc<U>, packing: Packing, packed: 
         }
     }
     let upstream = Arc::clone(upstream);
-    Inflating::Running(tokio::task::spawn_blocking(move || {
-        while !inflater.step(&*upstream)? {}
-        Ok(inflater.finish())
-    }))
+    let (sender, receiver) = oneshot::channel();
+    tokio::task::spawn_blocking(move || {
+        if let Some(inflated) = inflater.run(&*upstream, || sender.is_closed()) {
+            // The client may leave at any moment.
+            drop(sender.send(inflated));
+        }
+    });
+    Inflating::Running(receiver)
 }
 
 struct Inflater {
@@ -83,6 +87,18 @@ impl Inflater {
             return Err(too_large(self.out.len()));
         }
         Ok(taken < step)
+    }
+
+    /// All that is left. None if it was given up; what was taken is given back before anybody is told.
+    fn run(mut self, upstream: &impl Upstream, is_given_up: impl Fn() -> bool) -> Option<Inflated> {
+        while !is_given_up() {
+            match self.step(upstream) {
+                Ok(false) => {}
+                Ok(true) => return Some(Ok(self.finish())),
+                Err(status) => return Some(Err(status)),
+            }
+        }
+        None
     }
 
     fn finish(self) -> (Bytes, Room) {

@@ -14,7 +14,7 @@ use std::time::Duration;
 use bytes::{BufMut, Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue};
 use hyper::body::{Body, Frame, SizeHint};
-use tokio::task::JoinHandle;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep};
 use tonic::Status;
 
@@ -76,7 +76,7 @@ pub(crate) struct Receiving<U, B> {
     arrived: Vec<Room>,
     ready: VecDeque<Bytes>,
     /// The message that is being unpacked, and what follows it.
-    inflating: Option<(JoinHandle<Inflated>, Bytes)>,
+    inflating: Option<(oneshot::Receiver<Inflated>, Bytes)>,
     /// Ends a pause that is too long.
     pause: Option<Pin<Box<Sleep>>>,
 }
@@ -196,8 +196,9 @@ impl<U: Upstream, B> Receiving<U, B> {
     /// Goes on when the message that is being unpacked is there.
     fn poll_inflating(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Status>> {
         let Some((task, _)) = &mut self.inflating else { return Poll::Ready(Ok(())) };
-        let inflated = ready!(Pin::new(task).poll(cx))
-            .unwrap_or_else(|error| Err(Status::internal(format!("cannot unpack a message: {error}"))));
+        let inflated = ready!(Pin::new(task).poll(cx)).unwrap_or_else(|_| {
+            Err(Status::internal("cannot unpack a message: the thread that did it is gone"))
+        });
         let rest = self.inflating.take().map_or_else(Bytes::new, |(_, rest)| rest);
         self.unpacked(inflated)?;
         if rest.is_empty() { Poll::Ready(Ok(())) } else { Poll::Ready(self.feed(rest)) }

@@ -86,7 +86,7 @@ where
     let mut keep = length.is_none_or(|length| length <= keep_max);
     let mut refusal = None;
     if keep
-        && let Some(length) = length
+        && let Some(length) = length.filter(|&length| length > UNRESERVED)
         && let Err(error) = Room::check(upstream, length)
     {
         (keep, refusal) = (false, Some(error));
