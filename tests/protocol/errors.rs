@@ -73,6 +73,26 @@ fn a_wrong_shape_is_refused_with_what_was_expected() {
 }
 
 #[test]
+fn a_request_that_describes_itself_at_length_is_refused_and_harms_nobody() {
+    let server = server();
+    let long = "x".repeat(2 << 20);
+    let mut bodies = vec![input("name", json!(long))];
+    for (member, value) in
+        [("id", json!(long)), ("parameters", json!({ "p": long })), ("outputs", json!([{ "name": long }]))]
+    {
+        let mut body = input("name", json!("INPUT0"));
+        body[member] = value;
+        bodies.push(body);
+    }
+    for body in bodies {
+        let (status, error) = infer(&server, &body);
+        assert_eq!(status, 400);
+        assert!(error.contains("bytes together, the limit is 1048576 bytes"), "{error}");
+        assert_serves(&server);
+    }
+}
+
+#[test]
 fn a_batch_that_is_too_large_is_refused() {
     let server = server();
     let body = json!({
