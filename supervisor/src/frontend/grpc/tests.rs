@@ -9,8 +9,8 @@ use nereid_proto::inference::grpc_inference_service_client::GrpcInferenceService
 use nereid_proto::inference::infer_parameter::ParameterChoice;
 use nereid_proto::inference::model_infer_request::InferInputTensor;
 use nereid_proto::inference::{
-    InferParameter, ModelInferRequest, ModelReadyRequest, ModelStreamInferResponse, RepositoryIndexRequest,
-    ServerLiveRequest, ServerMetadataRequest, ServerReadyRequest,
+    InferParameter, InferTensorContents, ModelInferRequest, ModelReadyRequest, ModelStreamInferResponse,
+    RepositoryIndexRequest, ServerLiveRequest, ServerMetadataRequest, ServerReadyRequest,
 };
 use tokio::sync::watch;
 use tonic::Code;
@@ -144,6 +144,24 @@ async fn large_tensors_go_there_and_back() {
     let response = served.client.model_infer(request).await.unwrap().into_inner();
     assert!(response.raw_output_contents[0] == data);
     until(|| served.fake.inflight() == 0).await;
+}
+
+#[tokio::test]
+async fn long_typed_contents_are_understood_and_long_descriptions_refused() {
+    let mut served = serve(settings()).await;
+    let values = vec![1.5_f32; 200_000];
+    let mut request = infer("identity", "");
+    request.raw_input_contents.clear();
+    request.inputs[0].contents =
+        Some(InferTensorContents { fp32_contents: values.clone(), ..InferTensorContents::default() });
+    let response = served.client.model_infer(request).await.unwrap().into_inner();
+    assert!(
+        response.raw_output_contents[0]
+            == values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>()
+    );
+    let error = served.client.model_infer(infer("identity", &"x".repeat(2 << 20))).await.unwrap_err();
+    assert_eq!(error.code(), Code::InvalidArgument);
+    assert!(error.message().contains("the limit is 1048576 bytes"), "{}", error.message());
 }
 
 #[tokio::test]
