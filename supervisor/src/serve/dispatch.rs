@@ -81,6 +81,11 @@ impl Model {
                 self.requeue(instance, batch);
                 self.broken(instance.0 as usize, error);
             }
+            // Each alone is small enough; together they are not.
+            LeaseError::Connection(ConnectionError::TooLarge { .. }) if self.is_shared(batch) => {
+                self.keep_apart(batch);
+                self.requeue(instance, batch);
+            }
             LeaseError::Connection(error @ ConnectionError::TooLarge { .. }) => {
                 self.fail_batch(instance, batch, &ServeError::invalid(error.to_string()));
             }
@@ -108,6 +113,20 @@ impl Model {
             error => ServeError::unavailable(format!("no memory for the inputs of the batch: {error}")),
         };
         self.fail_batch(instance, batch, &error);
+    }
+
+    fn is_shared(&self, batch: BatchId) -> bool {
+        self.in_flight.get(&batch).is_some_and(|in_flight| in_flight.tickets.len() > 1)
+    }
+
+    /// Gives each request of a batch a key of its own, so that they never share one again.
+    fn keep_apart(&mut self, batch: BatchId) {
+        let Some(in_flight) = self.in_flight.get(&batch) else { return };
+        for ticket in &in_flight.tickets {
+            if let Some(pending) = self.pending.get_mut(ticket) {
+                pending.queued.shape_key = !ticket.0;
+            }
+        }
     }
 
     /// Takes back a batch that no worker has seen.

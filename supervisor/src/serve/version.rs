@@ -11,6 +11,7 @@ use nereid_core::request::{self, InputView, RequestFacts, RequestView};
 use nereid_core::schedule::QueuedRequest;
 use nereid_core::stats::{FailureReason, VersionStats};
 use nereid_core::time::Duration;
+use nereid_proto::inference as pb;
 use nereid_proto::inference::model_metadata_response::TensorMetadata;
 use nereid_proto::inference::{ModelMetadataResponse, ModelStatistics};
 use tokio::sync::{mpsc, oneshot};
@@ -21,6 +22,9 @@ use super::model::Message;
 use super::request::{InferRequest, InferResponse};
 use super::tickets::{Pending, next_ticket};
 use crate::fleet::status::StatusCell;
+
+/// From this size on a check of strings would hold the runtime up for longer than a hop to another thread costs.
+const INLINE_CHECK_BYTES_MAX: usize = 256 * 1024;
 
 /// What the tasks around a version share.
 #[derive(Debug)]
@@ -117,12 +121,12 @@ impl VersionShared {
     /// Checks a request against the configuration, hands it to the task and waits for its answer. Dropping the
     /// future cancels the request.
     pub async fn infer(
-        &self,
+        self: &Arc<Self>,
         request: InferRequest,
         bytes: InflightBytes,
     ) -> Result<InferResponse, ServeError> {
         let arrived = Instant::now();
-        let facts = self.check(&request)?;
+        let (request, facts) = self.checked(request).await?;
         let ticket = next_ticket();
         let queued = QueuedRequest {
             ticket,
@@ -153,6 +157,24 @@ impl VersionShared {
                 "model '{}' version {} was unloaded",
                 self.name, self.version
             )))
+        })
+    }
+
+    /// Strings are looked at one by one: many of them on a thread that may be held up.
+    async fn checked(
+        self: &Arc<Self>,
+        request: InferRequest,
+    ) -> Result<(InferRequest, RequestFacts), ServeError> {
+        let strings = request.inputs.iter().filter(|input| input.datatype == pb::DataType::TypeString);
+        if strings.map(|input| input.data.len()).sum::<usize>() <= INLINE_CHECK_BYTES_MAX {
+            let facts = self.check(&request)?;
+            return Ok((request, facts));
+        }
+        let shared = Arc::clone(self);
+        let checked =
+            tokio::task::spawn_blocking(move || shared.check(&request).map(|facts| (request, facts)));
+        checked.await.unwrap_or_else(|error| {
+            Err(ServeError::internal(format!("checking the request failed: {error}")))
         })
     }
 
