@@ -75,7 +75,6 @@ pub async fn run(options: Options) -> Result<Exit, StartError> {
         paths: options.repository.paths.clone(),
         config_name: options.repository.config_name.clone(),
         parallel_loads: options.repository.parallel_loads,
-        only: None,
     };
     let running = Arc::new(Running::default());
     let loaded = tokio::select! {

@@ -26,8 +26,6 @@ pub struct Repositories {
     pub config_name: String,
     /// `--model-load-thread-count`: models that are loaded at once.
     pub parallel_loads: usize,
-    /// `--load-model`: only these. `None`: all.
-    pub only: Option<Vec<String>>,
 }
 
 /// Loads the models of the repositories into `running`. Gives the names of those of which something could not be loaded;
@@ -40,15 +38,8 @@ pub async fn all(
     running: &Arc<Running>,
 ) -> Result<Vec<String>, ServeError> {
     let paths = repositories.paths.clone();
-    let mut models = blocking(move || scan::models(&paths)).await?;
+    let models = blocking(move || scan::models(&paths)).await?;
     let mut failed = Vec::new();
-    if let Some(only) = &repositories.only {
-        for name in only.iter().filter(|name| !models.contains_key(*name)) {
-            environment.registry.set_failed(name, "failed to poll from model repository".to_owned());
-            failed.push(name.clone());
-        }
-        models.retain(|name, _| only.contains(name));
-    }
     let permits = Arc::new(Semaphore::new(repositories.parallel_loads.max(1)));
     let mut loads = JoinSet::new();
     let mut names = BTreeMap::new();
