@@ -36,3 +36,11 @@ pub fn epoch_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
+
+/// Waits for a deadline; for ever where there is none.
+pub async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(to_std(deadline).into()).await,
+        None => std::future::pending().await,
+    }
+}

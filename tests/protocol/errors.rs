@@ -201,3 +201,18 @@ fn a_client_that_leaves_in_the_middle_of_its_request_is_forgotten() {
     }
     assert_serves(&server);
 }
+
+#[test]
+fn the_metrics_tell_of_a_model_that_could_not_be_loaded() {
+    let repository = Repository::new();
+    repository.add_echo("good", 1, "");
+    repository.add("bad", "backend: \"fortran\"");
+    let server = Server::builder(repository).flag("--strict-readiness=false").start();
+    let metrics = server.metrics();
+    for line in [
+        "nereid_model_ready{model=\"good\",version=\"1\"} 1",
+        "nereid_model_ready{model=\"bad\",version=\"1\"} 0",
+    ] {
+        assert!(metrics.lines().any(|other| other == line), "{line}\n{metrics}");
+    }
+}

@@ -78,6 +78,13 @@ pub(super) fn options(flags: Flags, mut warnings: Vec<String>) -> Result<Options
 }
 
 fn repository(flags: &Flags) -> Result<RepositoryOptions, UsageError> {
+    if flags.model_repository.is_empty() {
+        return Err(UsageError(
+            "Error: --model-repository must be given: without it there is nothing to serve. For a server without models, name \
+             an empty folder."
+                .to_owned(),
+        ));
+    }
     if flags.model_config_name.as_deref() == Some("") {
         return Err(UsageError("Error: empty argument for --model-config-name".to_owned()));
     }

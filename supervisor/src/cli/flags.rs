@@ -11,6 +11,7 @@ use crate::options;
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "nereid serve",
+    override_usage = "nereid serve --model-repository <PATH> [OPTIONS]",
     disable_version_flag = true,
     args_override_self = true,
     infer_long_args = true

@@ -7,7 +7,8 @@ fn line(text: &str) -> Vec<OsString> {
 }
 
 fn options(text: &str) -> Options {
-    match parse(line(text)).unwrap() {
+    let repository = if text.contains("--model-") { "" } else { " --model-repository=/m" };
+    match parse(line(&format!("{text}{repository}"))).unwrap() {
         Command::Serve(options) => *options,
         Command::Print(text) => panic!("printed {text}"),
     }
@@ -141,4 +142,9 @@ fn sizes_with_which_nothing_could_be_served_are_refused() {
     for flags in ["--max-inflight-bytes 0", "--arena-byte-size 1000", "--model-load-timeout-secs 0"] {
         assert!(error(&format!("nereid serve {flags}")).contains("must be at least"), "{flags}");
     }
+}
+
+#[test]
+fn a_server_without_a_repository_does_not_start() {
+    assert!(error("nereid serve").contains("--model-repository must be given"));
 }

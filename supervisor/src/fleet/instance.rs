@@ -24,7 +24,7 @@ use tokio::task::JoinHandle;
 use super::connection::{Connection, Order};
 use super::exec::{Program, SpawnError, Spawned, Spawner};
 use super::handshake::{self, Word};
-use super::life::{Crash, Life};
+use super::life::{self, Crash, Life};
 use super::logs::Origin;
 use super::status::StatusCell;
 use crate::clock;
@@ -102,7 +102,7 @@ struct Task {
     /// The worker had to be killed for that.
     killed: bool,
     /// The last one that is still being written.
-    crash_report: Option<JoinHandle<()>>,
+    crash_report: Option<JoinHandle<String>>,
     stopped: bool,
 }
 
@@ -158,11 +158,11 @@ impl Task {
         // is heard before its exit.
         tokio::select! {
             biased;
-            () = or_never(deadline.map(until)) => Happening::Deadline,
+            () = clock::until(deadline) => Happening::Deadline,
             order = orders.recv() => Happening::Order(order),
             spawned = or_never(starting.as_mut()) => Happening::Spawned(spawned),
             Ok(()) = setup.prepared.changed(), if *load_waits || *describe_waits => Happening::Prepared,
-            () = or_never(quiet_until.map(until)) => Happening::QuietEnds,
+            () = clock::until(quiet_until) => Happening::QuietEnds,
             heard = or_never(control.map(AsyncChannel::recv)) => Happening::Heard(heard),
             status = or_never(process.map(WorkerProcess::exited)) => Happening::Exited(status),
         }
@@ -373,24 +373,35 @@ impl Task {
                 self.report_exit(generation, &cause, age, expected);
             }
             Action::ReportBackoff { delay } => {
-                tracing::info!(instance = self.setup.spec.name, ?delay, "worker is started again");
+                let (model, instance) = (&self.setup.described.name, &self.setup.spec.name);
+                tracing::info!(model, instance, ?delay, "worker will be started again");
             }
             Action::ReportLoadFailed { reason } => {
+                let reason = life::with_last_line(reason, &self.last_lines().await);
                 self.report(Report::LoadFailed { instance: self.setup.number, reason }).await;
             }
             Action::ReportFailed { reason } => {
-                tracing::error!(instance = self.setup.spec.name, "{reason}");
+                let (model, instance) = (&self.setup.described.name, &self.setup.spec.name);
+                tracing::error!(model, instance, "{reason}");
                 self.report(Report::Failed { instance: self.setup.number, reason }).await;
             }
-            Action::ReportStopped => {
-                self.stopped = true;
-                // The server may end right after this.
-                if let Some(report) = self.crash_report.take() {
-                    // A panic there has been told.
-                    let _ = report.await;
-                }
-                self.report(Report::Stopped { instance: self.setup.number, killed: self.killed }).await;
-            }
+            Action::ReportStopped => self.report_stopped().await,
+        }
+    }
+
+    async fn report_stopped(&mut self) {
+        self.stopped = true;
+        // The server may end right after this: the crash report has to be out.
+        self.last_lines().await;
+        self.report(Report::Stopped { instance: self.setup.number, killed: self.killed }).await;
+    }
+
+    /// The last lines of the worker that died, when its crash report is out.
+    async fn last_lines(&mut self) -> String {
+        match self.crash_report.take() {
+            // A panic there has been told.
+            Some(report) => report.await.unwrap_or_default(),
+            None => String::new(),
         }
     }
 
@@ -476,8 +487,4 @@ async fn or_never<F: Future>(future: Option<F>) -> F::Output {
         Some(future) => future.await,
         None => std::future::pending().await,
     }
-}
-
-async fn until(deadline: Instant) {
-    tokio::time::sleep_until(clock::to_std(deadline).into()).await;
 }

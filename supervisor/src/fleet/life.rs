@@ -126,13 +126,22 @@ pub(super) struct Crash {
 }
 
 impl Crash {
-    /// Tells the log, with what is left of the worker's words.
-    pub(super) async fn report(self, life: Option<Life>) {
+    /// Tells the log, with what is left of the worker's words. Gives its last lines on stderr.
+    pub(super) async fn report(self, life: Option<Life>) -> String {
         let Self { origin: Origin { model, instance, generation }, pid, age, cause } = self;
         let (last_words, stderr) = match life {
             Some(mut life) => (life.last_words.take().unwrap_or_default(), life.last_lines().await),
             None => Default::default(),
         };
         tracing::error!(model, instance, generation, pid, ?age, last_words, stderr, "worker {cause}");
+        stderr
+    }
+}
+
+/// A worker that ends before it can say why its load failed has often left the reason on stderr.
+pub(super) fn with_last_line(reason: String, stderr: &str) -> String {
+    match stderr.lines().rev().find(|line| !line.trim().is_empty()) {
+        Some(line) if reason.starts_with("worker ") => format!("{reason}; its last line was: {line}"),
+        _ => reason,
     }
 }

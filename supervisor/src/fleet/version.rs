@@ -198,7 +198,7 @@ impl Task {
                     // Nobody can ask any more; the version goes on until the process ends.
                     None => unloads_open = false,
                 },
-                () = sleep_until(deadline) => self.machine.expire(clock::now()),
+                () = clock::until(deadline) => self.machine.expire(clock::now()),
             }
             self.perform().await;
         }
@@ -405,11 +405,4 @@ fn refuse_unserved(config: &ModelConfig) -> Result<(), ServeError> {
 fn shape_seed() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(0_u8)
-}
-
-async fn sleep_until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(clock::to_std(deadline).into()).await,
-        None => std::future::pending().await,
-    }
 }

@@ -10,7 +10,7 @@ use nereid_core::stats::{FailureReason, Tally, VersionStats};
 
 use super::exposition::{Exposition, Kind};
 use crate::fleet::status::Status;
-use crate::serve::registry::Registry;
+use crate::serve::registry::{IndexEntry, Registry, VersionState};
 use crate::serve::version::VersionShared;
 
 type Counter = (&'static str, &'static str, fn(&VersionStats) -> u64);
@@ -74,6 +74,7 @@ pub fn render(registry: &Registry) -> String {
     }
     failures(&mut exposition, &versions);
     gauges(&mut exposition, &versions);
+    models(&mut exposition, registry);
     workers(&mut exposition, &versions);
     exposition.into_text()
 }
@@ -127,6 +128,17 @@ fn gauges(exposition: &mut Exposition, versions: &[Sample]) {
     exposition.family(name, Kind::Gauge, "Model load time in seconds");
     for sample in versions {
         exposition.sample(name, sample.labels(), sample.shared.load_seconds());
+    }
+}
+
+/// Also of versions that could not be loaded, which have no other figures.
+fn models(exposition: &mut Exposition, registry: &Registry) {
+    let name = "nereid_model_ready";
+    exposition.family(name, Kind::Gauge, "1 while an instance of the model version can take a request");
+    for IndexEntry { name: model, version, state, .. } in registry.index() {
+        let version = version.map(|number| number.to_string()).unwrap_or_default();
+        let ready = matches!(state, Some(VersionState::Ready(shared)) if shared.is_ready());
+        exposition.sample(name, [("model", model.as_str()), ("version", version.as_str())], u8::from(ready));
     }
 }
 

@@ -302,8 +302,8 @@ impl Instance {
             Verdict::GiveUp => {
                 let RestartPolicy { deaths_max, window, .. } = self.config.restart;
                 self.fail(format!(
-                    "worker died {deaths_max} times within {window:?} and is not restarted until an operator resets \
-                     it; last it {cause}"
+                    "worker died {deaths_max} times within {window:?} and is not started again before the server \
+                     is; last it {cause}"
                 ));
             }
         }

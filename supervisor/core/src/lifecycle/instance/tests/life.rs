@@ -117,7 +117,7 @@ fn a_worker_that_dies_is_restarted_at_once_and_then_ever_later() {
     let Some(Action::ReportFailed { reason }) = actions.last() else { panic!("{actions:?}") };
     assert_eq!(
         reason,
-        "worker died 4 times within 60s and is not restarted until an operator resets it; last it was killed by signal \
+        "worker died 4 times within 60s and is not started again before the server is; last it was killed by signal \
          11 (SIGSEGV)"
     );
     assert_eq!((bench.instance.state(), bench.instance.restarts()), (State::Failed, 3));
