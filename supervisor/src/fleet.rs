@@ -13,4 +13,5 @@ pub mod logs;
 pub mod programs;
 pub mod rate;
 pub mod status;
+mod unserved;
 pub mod version;

@@ -1,5 +1,6 @@
 //! The server's own life: start, readiness, versions, drain, exit codes.
 
 mod drain;
+mod passive;
 mod start;
 mod versions;

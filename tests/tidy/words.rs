@@ -97,7 +97,7 @@ fn the_top_folder_holds_what_the_readme_says_and_nothing_else() {
 fn no_file_names_a_path_of_somebodys_machine() {
     // Put together here, so that this file does not name them.
     let needles = ["root", "home", "work", "Users"].map(|folder| format!("/{folder}/"));
-    // A path starts after one of these; `supervisor/work/` would be a folder of ours.
+    // A path starts after one of these; after a letter it would be a folder of ours.
     let starts_path = |before: Option<char>| {
         before.is_none_or(|letter| !letter.is_alphanumeric() && !"._-$}".contains(letter))
     };

@@ -418,6 +418,13 @@ impl Task {
 
     async fn announce_up(&mut self, generation: Generation) {
         let now = clock::now();
+        let (model, instance) = (&self.setup.described.name, &self.setup.spec.name);
+        if self.setup.spec.passive {
+            // Loaded and kept, but the scheduler never hears of it.
+            tracing::info!(model, instance, %generation, "passive instance is loaded");
+            return self.report(Report::Up(self.setup.number)).await;
+        }
+        tracing::info!(model, instance, %generation, "instance is ready");
         let Some(execution) = self.life.as_mut().and_then(|life| life.execution.take()) else { return };
         let channel = match AsyncChannel::new(execution) {
             Ok(channel) => channel,
@@ -435,12 +442,6 @@ impl Task {
         );
         self.tell(Message::InstanceUp(Box::new(connection))).await;
         self.report(Report::Up(self.setup.number)).await;
-        tracing::info!(
-            model = self.setup.described.name,
-            instance = self.setup.spec.name,
-            %generation,
-            "instance is ready"
-        );
     }
 
     /// Tells the model's task, if there is one yet.

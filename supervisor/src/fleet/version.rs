@@ -8,7 +8,7 @@ use std::time::Instant as StdInstant;
 
 use nereid_core::config::complete::{DEFAULT_MAX_BATCH_SIZE, DEFAULT_MAX_BATCH_SIZE_KEY, complete};
 use nereid_core::config::instances::instances;
-use nereid_core::config::{Batching, InstanceSpec, ModelConfig, RawConfig, ServerFacts, render};
+use nereid_core::config::{InstanceSpec, ModelConfig, RawConfig, ServerFacts, render};
 use nereid_core::error::ServeError;
 use nereid_core::ids::InstanceId;
 use nereid_core::lifecycle::InstanceConfig;
@@ -25,6 +25,7 @@ use super::exec::{Program, Spawner};
 use super::instance::{self, ORDERS_MAX, Prepared, Report, Setup};
 use super::programs::Programs;
 use super::status::StatusCell;
+use super::unserved;
 use crate::clock;
 use crate::serve::model::{INBOX_MAX, Message, Model};
 use crate::serve::registry::{Registry, VersionState};
@@ -241,7 +242,9 @@ impl Task {
             tracing::warn!(model = raw.name, "{warning}");
         }
         let config = ModelConfig::new(raw, &self.environment.facts)?.with_shape_seed(shape_seed());
-        refuse_unserved(&config)?;
+        for what in unserved::check(&config)? {
+            tracing::warn!(model = config.name(), "{what}");
+        }
         let (inbox, messages) = mpsc::channel(INBOX_MAX);
         let scheduler = Scheduler::new(SchedulerConfig::from_model(config.raw(), 0));
         let model = Arc::new(self.environment.worker_model(&self.request, config.raw()));
@@ -386,19 +389,6 @@ impl Task {
             let _ = sender.send(outcome);
         }
     }
-}
-
-/// What the configuration may ask for and no scheduler does yet: better refused at the load than served wrongly.
-fn refuse_unserved(config: &ModelConfig) -> Result<(), ServeError> {
-    let what = match config.batching() {
-        Batching::Direct | Batching::Dynamic(_) => return Ok(()),
-        Batching::Sequence(_) => "sequence_batching",
-        Batching::Ensemble(_) => "ensemble_scheduling",
-    };
-    Err(ServeError::unsupported(format!(
-        "model '{}' asks for {what}, which this version of Nereid does not serve",
-        config.name()
-    )))
 }
 
 /// A number that clients cannot know.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use nereid_core::config::autofill::autofill;
 use nereid_core::config::normalise::{normalise, normalise_instance_groups};
 use nereid_core::config::validate::{validate, validate_all, validate_before_completion};
-use nereid_core::config::{RawConfig, VersionPolicy};
+use nereid_core::config::{RawConfig, VersionPolicy, labels};
 use nereid_core::error::ServeError;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -141,6 +141,7 @@ fn prepare(environment: &Environment, found: Found) -> Result<Vec<Request>, Serv
             tracing::error!(model = name, "{error}");
         }
     })?;
+    labels::check_paths(&config)?;
     let selection = VersionPolicy::of(&config).select(&name, &versions.versions);
     for warning in &selection.warnings {
         tracing::warn!(model = name, "{warning}");
