@@ -208,6 +208,7 @@ fn shake_hands(worker: &mut Started) {
         protocol_min: PROTOCOL_MIN,
         protocol_max: PROTOCOL_MAX,
         supervisor_version: "test".to_owned(),
+        heartbeat_interval_ms: 0,
     };
     let message = Some(ToControl::Hello(hello));
     worker.control.send(&ControlToWorker { generation: GENERATION, message }, None).unwrap();

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::time::Duration;
+
 /// Triton's error codes, with its names and numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -40,13 +42,15 @@ impl ErrorKind {
 pub struct ServeError {
     pub kind: ErrorKind,
     pub message: String,
+    /// When the same request may succeed, where that is known.
+    pub retry_after: Option<Duration>,
 }
 
 macro_rules! constructors {
     ($($function:ident => $kind:ident),*) => {$(
         #[doc = concat!("An error of kind [`ErrorKind::", stringify!($kind), "`].")]
         pub fn $function(message: impl Into<String>) -> Self {
-            Self { kind: ErrorKind::$kind, message: message.into() }
+            Self { kind: ErrorKind::$kind, message: message.into(), retry_after: None }
         }
     )*};
 }
@@ -61,6 +65,19 @@ impl ServeError {
         unsupported => Unsupported,
         already_exists => AlreadyExists,
         cancelled => Cancelled
+    }
+
+    /// The same error, with a hint when to try again.
+    #[must_use]
+    pub fn retry_after(self, wait: Duration) -> Self {
+        Self { retry_after: Some(wait), ..self }
+    }
+
+    /// The hint in whole seconds, rounded up and at least 1, as clients are told it.
+    #[must_use]
+    pub fn retry_after_seconds(&self) -> Option<u64> {
+        let wait = self.retry_after?;
+        Some((wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1))
     }
 
     /// As Triton prints a status: the code's word, a colon, the message.

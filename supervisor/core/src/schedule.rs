@@ -34,7 +34,7 @@ pub use policy::{BatchPolicy, LevelPolicy, QueuePolicy, SchedulerConfig, Strateg
 pub use scheduler::Scheduler;
 pub use tickets::TicketHasher;
 
-use crate::error::{ErrorKind, ServeError};
+use crate::error::ServeError;
 use crate::ids::{BatchId, InstanceId, Ticket};
 use crate::time::Duration;
 
@@ -115,7 +115,7 @@ impl RejectReason {
         match self {
             Self::QueueFull => ServeError::unavailable("Exceeds maximum queue size"),
             Self::TimedOut => ServeError::unavailable("Request timeout expired"),
-            Self::Cancelled => ServeError { kind: ErrorKind::Cancelled, message: String::new() },
+            Self::Cancelled => ServeError::cancelled(""),
             Self::Stopping => ServeError::unavailable(
                 "Server is stopping, scheduler for model has stopped accepting new inference requests",
             ),

@@ -52,7 +52,11 @@ pub fn understand(generation: Generation, message: ControlToSupervisor) -> Word 
         }
         Some(from_worker::Message::Log(log)) => Word::Log(log),
         Some(from_worker::Message::LastWords(words)) => Word::LastWords(words.message),
-        Some(from_worker::Message::Pong(_) | from_worker::Message::Readiness(_)) => Word::Nothing,
+        Some(
+            from_worker::Message::Pong(_)
+            | from_worker::Message::Readiness(_)
+            | from_worker::Message::Heartbeat(_),
+        ) => Word::Nothing,
         None => {
             Word::Event(Event::Misbehaved { generation, what: "sent an empty control message".to_owned() })
         }
@@ -98,6 +102,7 @@ pub fn hello(generation: Generation) -> ControlToWorker {
         protocol_min: PROTOCOL_MIN,
         protocol_max: PROTOCOL_MAX,
         supervisor_version: env!("CARGO_PKG_VERSION").to_owned(),
+        heartbeat_interval_ms: 0,
     };
     envelope(generation, to_worker::Message::Hello(hello))
 }

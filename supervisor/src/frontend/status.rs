@@ -6,6 +6,8 @@ use tonic::{Code, Status};
 
 /// Bytes of an error text that gRPC carries; each may become three on the wire.
 const GRPC_MESSAGE_MAX: usize = 2048;
+/// The trailer that says in how many seconds the same request may succeed: the name of HTTP's header for it.
+const RETRY_AFTER: &str = "retry-after";
 
 /// The HTTP status and the gRPC code of a kind of error.
 #[must_use]
@@ -31,7 +33,12 @@ pub const fn http(kind: ErrorKind) -> StatusCode {
 /// An error as gRPC tells it.
 #[must_use]
 pub fn grpc(error: ServeError) -> Status {
-    Status::new(codes(error.kind).1, cut(error.message))
+    let retry_after = error.retry_after_seconds();
+    let mut status = Status::new(codes(error.kind).1, cut(error.message));
+    if let Some(seconds) = retry_after {
+        status.metadata_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    status
 }
 
 /// Clients refuse trailers of more than some kilobytes and then tell of a broken call instead of the error.

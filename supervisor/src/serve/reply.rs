@@ -212,7 +212,7 @@ fn error_of(failure: Failure) -> ServeError {
         7 => ErrorKind::Cancelled,
         _ => ErrorKind::Unknown,
     };
-    ServeError { kind, message: failure.message }
+    ServeError { kind, message: failure.message, retry_after: None }
 }
 
 fn parameter(parameter: Parameter) -> Option<(String, ParameterValue)> {

@@ -132,7 +132,12 @@ impl Rig {
 
     /// Says Hello.
     pub fn greet(&mut self) -> HelloReply {
-        let hello = Hello { protocol_min: 1, protocol_max: 1, supervisor_version: "rig".to_owned() };
+        let hello = Hello {
+            protocol_min: 1,
+            protocol_max: 1,
+            supervisor_version: "rig".to_owned(),
+            heartbeat_interval_ms: 0,
+        };
         self.order(control_to_worker::Message::Hello(hello));
         match self.reply() {
             control_to_supervisor::Message::Hello(reply) => reply,

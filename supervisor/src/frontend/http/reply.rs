@@ -1,7 +1,7 @@
 //! Replies and how errors become one.
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue};
+use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 use nereid_core::error::ServeError;
 
@@ -41,7 +41,11 @@ pub(crate) fn message(status: StatusCode, message: &str) -> Reply {
 
 /// A reply that tells an error of the server behind.
 pub(crate) fn error(error: &ServeError) -> Reply {
-    message(status::http(error.kind), &error.message)
+    let reply = message(status::http(error.kind), &error.message);
+    match error.retry_after_seconds() {
+        Some(seconds) => with(reply, RETRY_AFTER, HeaderValue::from(seconds)),
+        None => reply,
+    }
 }
 
 /// The path is none of the protocol.

@@ -1,5 +1,8 @@
-use super::codes;
-use nereid_core::error::ErrorKind;
+use std::time::Duration;
+
+use nereid_core::error::{ErrorKind, ServeError};
+
+use super::{codes, grpc};
 
 #[test]
 fn every_kind_has_the_codes_that_clients_of_triton_expect() {
@@ -17,4 +20,13 @@ fn every_kind_has_the_codes_that_clients_of_triton_expect() {
         let (status, code) = codes(kind);
         assert_eq!((status.as_u16(), code as i32), (http, grpc), "{kind:?}");
     }
+}
+
+#[test]
+fn a_hint_when_to_try_again_goes_into_the_trailers_in_whole_seconds() {
+    let error = ServeError::unavailable("x").retry_after(Duration::from_millis(1500));
+    assert_eq!(grpc(error).metadata().get("retry-after").unwrap(), "2");
+    assert!(grpc(ServeError::unavailable("x")).metadata().is_empty());
+    let soon = ServeError::unavailable("x").retry_after(Duration::ZERO);
+    assert_eq!(soon.retry_after_seconds(), Some(1));
 }

@@ -9,7 +9,7 @@ use nereid_worker::{
 };
 
 fn hello(protocol_min: u32, protocol_max: u32) -> order::Message {
-    order::Message::Hello(Hello { protocol_min, protocol_max, supervisor_version: String::new() })
+    order::Message::Hello(Hello { protocol_min, protocol_max, ..Hello::default() })
 }
 
 #[test]

@@ -72,7 +72,12 @@ impl Supervisor {
             released: Vec::new(),
             logged: Vec::new(),
         };
-        let hello = Hello { protocol_min: 1, protocol_max: 1, supervisor_version: "test".into() };
+        let hello = Hello {
+            protocol_min: 1,
+            protocol_max: 1,
+            supervisor_version: "test".into(),
+            heartbeat_interval_ms: 0,
+        };
         match supervisor.order(to_worker::Message::Hello(hello)) {
             from_worker::Message::Hello(reply) => assert_eq!(reply.kind, "onnxruntime"),
             other => panic!("{other:?}"),
