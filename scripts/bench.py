@@ -21,6 +21,8 @@ import tempfile
 import time
 import urllib.request
 
+import bench_recovery
+
 TICKS = os.sysconf("SC_CLK_TCK")
 READY_SECONDS = 60
 STARTS = 5
@@ -39,7 +41,19 @@ CONFIG = """
 max_batch_size: {batch}
 input [{{ name: "INPUT0" data_type: TYPE_FP32 dims: [ -1 ] }}]
 output [{{ name: "OUTPUT0" data_type: TYPE_FP32 dims: [ -1 ] }}]
-instance_group [{{ kind: KIND_CPU count: 1 }}]
+instance_group [{{ kind: KIND_CPU count: {instances} }}]
+"""
+
+PYTHON_MODEL = """
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        return [
+            pb_utils.InferenceResponse([pb_utils.Tensor("OUTPUT0", r.inputs()[0].as_numpy())])
+            for r in requests
+        ]
 """
 
 
@@ -139,21 +153,17 @@ def free_ports(first):
 
 def write_repository(folder, identity_backend):
     """The models of the cases; `identity` is the server's own cheapest way to give a tensor back."""
-    (folder / "identity" / "1").mkdir(parents=True)
-    config = f'backend: "{identity_backend}"\n' + CONFIG.format(batch=8)
-    (folder / "identity" / "config.pbtxt").write_text(config)
-    (folder / "py_identity" / "1").mkdir(parents=True)
-    (folder / "py_identity" / "config.pbtxt").write_text('backend: "python"\n' + CONFIG.format(batch=8))
-    (folder / "py_identity" / "1" / "model.py").write_text(
-        "import triton_python_backend_utils as pb_utils\n\n\n"
-        "class TritonPythonModel:\n"
-        "    def execute(self, requests):\n"
-        "        return [\n"
-        "            pb_utils.InferenceResponse([pb_utils.Tensor('OUTPUT0', r.inputs()[0].as_numpy())])\n"
-        "            for r in requests\n"
-        "        ]\n"
-    )
+    for name, instances in (("identity", 1), ("identity_pair", 2)):
+        write_model(folder / name, identity_backend, instances)
+    for name, instances in (("py_identity", 1), ("py_identity_pair", 2)):
+        write_model(folder / name, "python", instances)
+        (folder / name / "1" / "model.py").write_text(PYTHON_MODEL)
     return folder
+
+
+def write_model(folder, backend, instances):
+    (folder / "1").mkdir(parents=True)
+    (folder / "config.pbtxt").write_text(f'backend: "{backend}"\n' + CONFIG.format(batch=8, instances=instances))
 
 
 def start_ours(options, repository, ports):
@@ -275,6 +285,7 @@ def print_case(case, result):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peer", action="store_true", help="measure tritonserver too, in turns")
+    parser.add_argument("--recovery", action="store_true", help="only what the death of a worker costs")
     parser.add_argument("--seconds", type=int, default=5, help="of each run (default: %(default)s)")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each case (default: %(default)s)")
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES), help="default: all")
@@ -289,6 +300,12 @@ def main():
     with tempfile.TemporaryDirectory(prefix="nereid-bench-") as name:
         folder, servers = pathlib.Path(name), []
         try:
+            if options.recovery:
+                repository = write_repository(folder / "nereid", "echo")
+                models = [("identity", "bin16"), ("identity_pair", "bin16"), ("py_identity", "py16")]
+                models.append(("py_identity_pair", "py16"))
+                cases = [(model, CASES[case]) for model, case in models]
+                return bench_recovery.measure(lambda: start_ours(options, repository, free_ports(25000)), cases)
             for kind, (start, backend) in starters.items():
                 milliseconds, rss = measure_start(lambda path, ports, s=start: s(options, path, ports), folder)
                 print(f"{kind}: ready after {milliseconds:.0f} ms without models, then {rss:.1f} MB RSS", flush=True)

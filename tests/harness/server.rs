@@ -212,10 +212,11 @@ fn path_with_venv() -> OsString {
     path
 }
 
-/// A program of the build folder that this test lies in (`target/debug/deps/` for a test, `target/debug/` for it).
+/// A program of the build folder that this one lies in: `target/<profile>/`, and below it `deps/` for a test.
 pub fn program(name: &str) -> PathBuf {
-    let test = std::env::current_exe().expect("a test knows its own file");
-    let folder = test.ancestors().nth(2).expect("a test lies in target/<profile>/deps");
+    let own = std::env::current_exe().expect("a program knows its own file");
+    let mut folders = own.ancestors().skip(1).filter(|folder| !folder.ends_with("deps"));
+    let folder = folders.next().expect("a program lies in target/<profile>");
     let path = folder.join(name);
     assert!(path.is_file(), "{} is missing: run 'cargo build --workspace' first", path.display());
     path
