@@ -125,6 +125,8 @@ fn environment(options: &Options, registry: Arc<Registry>) -> Result<Environment
         arena_bytes_max: options.workers.arena_bytes_max,
         instance: InstanceConfig { load_timeout: options.workers.load_timeout, ..Default::default() },
         stop_timeout: STOP_TIMEOUT,
+        events: Arc::default(),
+        crashes: Arc::default(),
     })
 }
 

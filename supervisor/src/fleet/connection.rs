@@ -37,6 +37,12 @@ pub enum Order {
     Kill { generation: Generation, reason: String },
     /// The worker closed its execution socket.
     Disconnected { generation: Generation },
+    /// It does not get on with its work: end it, as one that hangs. The reason follows the worker's name: "did not
+    /// finish a request within 2 s". `requests`: the ids of those that it was at.
+    Unresponsive { generation: Generation, reason: String, requests: Vec<String> },
+    /// What it works on, or no longer works on, is under suspicion of ending workers: a death meanwhile is not its own
+    /// fault.
+    OnTrial { generation: Generation, on: bool },
     /// End for good.
     Stop { deadline: Instant },
 }

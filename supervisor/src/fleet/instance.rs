@@ -1,6 +1,8 @@
 //! The task of one instance: it drives the core's lifecycle machine and owns the process, the control socket and the
 //! timer. It performs; what to do when is the machine's decision.
 
+mod telling;
+
 use std::future::Future;
 use std::os::unix::process::ExitStatusExt;
 use std::pin::Pin;
@@ -18,16 +20,18 @@ use nereid_ipc::error::IpcError;
 use nereid_ipc::sys::worker_process::WorkerProcess;
 use nereid_proto::worker::{ControlToSupervisor, ControlToWorker, Description, Model};
 use nix::sys::signal::Signal;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
-use super::connection::{Connection, Order};
+use super::connection::Order;
 use super::exec::{Program, SpawnError, Spawned, Spawner};
 use super::handshake::{self, Word};
-use super::life::{self, Crash, Life};
+use super::life::{self, Life};
 use super::logs::Origin;
 use super::status::StatusCell;
 use crate::clock;
+use crate::observe::crashes::Crashes;
+use crate::observe::events::{Events, Severity};
 use crate::serve::model::Message;
 
 /// Orders that may wait for an instance's task.
@@ -81,6 +85,8 @@ pub struct Setup {
     pub status: Arc<StatusCell>,
     pub prepared: watch::Receiver<Option<Prepared>>,
     pub reports: mpsc::Sender<Report>,
+    pub events: Arc<Events>,
+    pub crashes: Arc<Crashes>,
 }
 
 type Starting = Pin<Box<dyn Future<Output = Result<Spawned, SpawnError>> + Send + Sync>>;
@@ -103,6 +109,8 @@ struct Task {
     killed: bool,
     /// The last one that is still being written.
     crash_report: Option<JoinHandle<String>>,
+    /// Will tell which requests the worker held that was announced to be down.
+    held: Option<oneshot::Receiver<Vec<String>>>,
     stopped: bool,
 }
 
@@ -133,6 +141,7 @@ pub async fn run(setup: Setup, orders: mpsc::Receiver<Order>, order_sender: mpsc
         stop_asked: false,
         killed: false,
         crash_report: None,
+        held: None,
         stopped: false,
     };
     task.machine.handle(clock::now(), Event::Start);
@@ -178,6 +187,10 @@ impl Task {
             Happening::Order(Some(Order::Disconnected { generation })) => {
                 self.machine.handle(now, Event::Disconnected { generation });
             }
+            Happening::Order(Some(Order::Unresponsive { generation, reason, .. })) => {
+                self.machine.handle(now, Event::Condemn { generation, reason });
+            }
+            Happening::Order(Some(Order::OnTrial { .. })) => {}
             Happening::Order(Some(Order::Stop { deadline })) => {
                 self.stop_asked = true;
                 self.machine.handle(now, Event::Stop { deadline });
@@ -209,6 +222,7 @@ impl Task {
                     let _ = life.process.signal_group(signal);
                 }
                 let pid = life.process.id();
+                self.publish(Severity::Info, "worker_started", format!("process {pid}"));
                 self.setup.status.update(|status| {
                     status.pid = pid;
                     status.born = Some(std::time::Instant::now());
@@ -364,11 +378,7 @@ impl Task {
                 self.tell(Message::InstanceDraining { instance: self.setup.number, generation }).await;
                 self.report(Report::Down(self.setup.number)).await;
             }
-            Action::AnnounceDown { generation, cause } => {
-                let cause = cause.to_string();
-                self.tell(Message::InstanceDown { instance: self.setup.number, generation, cause }).await;
-                self.report(Report::Down(self.setup.number)).await;
-            }
+            Action::AnnounceDown { generation, cause } => self.announce_down(generation, &cause).await,
             Action::ReportExit { generation, cause, age, expected } => {
                 self.report_exit(generation, &cause, age, expected);
             }
@@ -383,25 +393,10 @@ impl Task {
             Action::ReportFailed { reason } => {
                 let (model, instance) = (&self.setup.described.name, &self.setup.spec.name);
                 tracing::error!(model, instance, "{reason}");
+                self.publish(Severity::Error, "crash_loop", reason.clone());
                 self.report(Report::Failed { instance: self.setup.number, reason }).await;
             }
             Action::ReportStopped => self.report_stopped().await,
-        }
-    }
-
-    async fn report_stopped(&mut self) {
-        self.stopped = true;
-        // The server may end right after this: the crash report has to be out.
-        self.last_lines().await;
-        self.report(Report::Stopped { instance: self.setup.number, killed: self.killed }).await;
-    }
-
-    /// The last lines of the worker that died, when its crash report is out.
-    async fn last_lines(&mut self) -> String {
-        match self.crash_report.take() {
-            // A panic there has been told.
-            Some(report) => report.await.unwrap_or_default(),
-            None => String::new(),
         }
     }
 
@@ -414,72 +409,6 @@ impl Task {
             }
             None => self.signal_at_birth = Some(signal),
         }
-    }
-
-    async fn announce_up(&mut self, generation: Generation) {
-        let now = clock::now();
-        let (model, instance) = (&self.setup.described.name, &self.setup.spec.name);
-        if self.setup.spec.passive {
-            // Loaded and kept, but the scheduler never hears of it.
-            tracing::info!(model, instance, %generation, "passive instance is loaded");
-            return self.report(Report::Up(self.setup.number)).await;
-        }
-        tracing::info!(model, instance, %generation, "instance is ready");
-        let Some(execution) = self.life.as_mut().and_then(|life| life.execution.take()) else { return };
-        let channel = match AsyncChannel::new(execution) {
-            Ok(channel) => channel,
-            Err(error) => {
-                let what = format!("has no usable execution socket: {error}");
-                return self.machine.handle(now, Event::Misbehaved { generation, what });
-            }
-        };
-        let connection = Connection::new(
-            self.setup.number,
-            generation,
-            channel,
-            self.setup.arena_bytes_max,
-            self.order_sender.clone(),
-        );
-        self.tell(Message::InstanceUp(Box::new(connection))).await;
-        self.report(Report::Up(self.setup.number)).await;
-    }
-
-    /// Tells the model's task, if there is one yet.
-    async fn tell(&self, message: Message) {
-        let inbox = self.setup.prepared.borrow().as_ref().map(|prepared| prepared.inbox.clone());
-        if let Some(inbox) = inbox {
-            // Ended together with the version: then nobody needs to know.
-            let _ = inbox.send(message).await;
-        }
-    }
-
-    /// Tells the version's task, which outlives its instances.
-    async fn report(&self, report: Report) {
-        let _ = self.setup.reports.send(report).await;
-    }
-
-    fn report_exit(
-        &mut self,
-        generation: Generation,
-        cause: &ExitCause,
-        age: std::time::Duration,
-        expected: bool,
-    ) {
-        let life = self.life.take();
-        let pid = life.as_ref().map_or(0, |life| life.process.id());
-        let Setup { described, spec, status, .. } = &self.setup;
-        if expected {
-            tracing::info!(model = described.name, instance = spec.name, %generation, pid, "worker {cause}");
-        } else {
-            let crash = Crash { origin: self.origin(generation), pid, age, cause: cause.to_string() };
-            // Whoever waits for the worker's requests shall not wait for its last lines as well.
-            self.crash_report = Some(tokio::spawn(crash.report(life)));
-        }
-        status.update(|status| {
-            status.pid = 0;
-            status.born = None;
-            status.last_exit = cause.to_string();
-        });
     }
 }
 

@@ -2,16 +2,21 @@
 //!
 //! What happens in a life, and what follows its end, is decided elsewhere.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use nereid_core::time::Instant;
 use nereid_ipc::channel::{AsyncChannel, Channel};
 use nereid_ipc::sys::worker_process::WorkerProcess;
+use nereid_proto::admin;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::exec::Spawned;
 use super::logs::{self, Origin, Relay, Stream};
 use super::rate::Rate;
+use crate::clock;
+use crate::observe::crashes::Crashes;
 
 /// Control packets, log lines aside, that a worker may send in a second. It has a handful to say.
 const PACKETS_PER_SECOND_MAX: u32 = 10_000;
@@ -19,6 +24,8 @@ const PACKETS_PER_SECOND_MAX: u32 = 10_000;
 const LOGS_PER_SECOND_MAX: u32 = 10_000;
 /// How long a crash report waits for the last lines. A process that the worker started may hold the pipes for longer.
 const LAST_LINES_WAIT: Duration = Duration::from_millis(50);
+/// How long it waits for the names of the requests. The model's task never takes that long.
+const HELD_WAIT: Duration = Duration::from_secs(1);
 
 /// See the module's text.
 #[derive(Debug)]
@@ -119,21 +126,58 @@ impl Life {
 #[derive(Debug)]
 pub(super) struct Crash {
     pub(super) origin: Origin,
+    pub(super) version: i64,
     /// 0 when there was no process.
     pub(super) pid: u32,
     pub(super) age: Duration,
     pub(super) cause: String,
+    pub(super) kind: &'static str,
+    /// From the model's task, if it holds requests of this worker: which.
+    pub(super) held: Option<oneshot::Receiver<Vec<String>>>,
 }
 
 impl Crash {
-    /// Tells the log, with what is left of the worker's words. Gives its last lines on stderr.
-    pub(super) async fn report(self, life: Option<Life>) -> String {
-        let Self { origin: Origin { model, instance, generation }, pid, age, cause } = self;
+    /// Tells the log and the records, with what is left of the worker's words. Gives its last lines on stderr.
+    pub(super) async fn report(self, life: Option<Life>, crashes: Arc<Crashes>) -> String {
+        let Self { origin: Origin { model, instance, generation }, version, pid, age, cause, kind, held } =
+            self;
+        let at_ms = clock::epoch_ms();
         let (last_words, stderr) = match life {
             Some(mut life) => (life.last_words.take().unwrap_or_default(), life.last_lines().await),
             None => Default::default(),
         };
-        tracing::error!(model, instance, generation, pid, ?age, last_words, stderr, "worker {cause}");
+        let requests = match held {
+            Some(held) => {
+                tokio::time::timeout(HELD_WAIT, held).await.ok().and_then(Result::ok).unwrap_or_default()
+            }
+            None => Vec::new(),
+        };
+        tracing::error!(
+            model,
+            instance,
+            generation,
+            pid,
+            ?age,
+            last_words,
+            ?requests,
+            stderr,
+            "worker {cause}"
+        );
+        crashes.add(admin::Crash {
+            at_ms,
+            model,
+            version,
+            instance,
+            generation,
+            pid,
+            cause,
+            kind: kind.to_owned(),
+            uptime_ms: u64::try_from(age.as_millis()).unwrap_or(u64::MAX),
+            last_words,
+            stderr: stderr.lines().map(ToOwned::to_owned).collect(),
+            requests,
+            ..admin::Crash::default()
+        });
         stderr
     }
 }

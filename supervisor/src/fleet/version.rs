@@ -27,6 +27,8 @@ use super::programs::Programs;
 use super::status::StatusCell;
 use super::unserved;
 use crate::clock;
+use crate::observe::crashes::Crashes;
+use crate::observe::events::{Events, Severity, Subject};
 use crate::serve::model::{INBOX_MAX, Message, Model};
 use crate::serve::registry::{Registry, VersionState};
 use crate::serve::version::VersionShared;
@@ -49,6 +51,8 @@ pub struct Environment {
     pub arena_bytes_max: u64,
     pub instance: InstanceConfig,
     pub stop_timeout: Duration,
+    pub events: Arc<Events>,
+    pub crashes: Arc<Crashes>,
 }
 
 /// What is to be loaded.
@@ -182,6 +186,7 @@ impl Task {
 
     /// Whether the workers ended by themselves.
     async fn run(mut self, mut unloads: mpsc::Receiver<Instant>) -> bool {
+        self.publish(Severity::Info, "model_loading", "");
         self.machine.handle(clock::now(), Event::Load);
         self.perform().await;
         let mut unloads_open = true;
@@ -308,11 +313,24 @@ impl Task {
                 if let Some(shared) = &self.shared {
                     shared.set_ready(ready);
                 }
+                match (ready, self.machine.state()) {
+                    (true, _) => self.publish(Severity::Info, "model_ready", "requests are taken"),
+                    // Those who unload it say so themselves.
+                    (false, State::Ready) => {
+                        self.publish(
+                            Severity::Warning,
+                            "model_unavailable",
+                            "no instance can take a request",
+                        );
+                    }
+                    (false, _) => {}
+                }
             }
             Action::ReportLoaded => self.loaded(),
             Action::ReportLoadFailed { reason } => self.load_failed(&reason),
             Action::ReportUnloaded => {
                 self.set_state(VersionState::Unloaded);
+                self.publish(Severity::Info, "model_unloaded", "");
                 tracing::info!(
                     "successfully unloaded '{}' version {}",
                     self.described.name,
@@ -352,6 +370,8 @@ impl Task {
             status: Arc::clone(&self.statuses[index]),
             prepared: self.prepare.subscribe(),
             reports: self.report_sender.clone(),
+            events: Arc::clone(&self.environment.events),
+            crashes: Arc::clone(&self.environment.crashes),
         };
         tokio::spawn(instance::run(setup, order_receiver, orders.clone()));
         self.orders.insert(number, orders);
@@ -374,9 +394,16 @@ impl Task {
             tracing::error!("failed to load '{name}' version {version}: {}", error.as_status());
         }
         self.set_state(VersionState::Unavailable(error.as_status().to_string()));
+        self.publish(Severity::Error, "model_unavailable", reason);
         self.end_load(Err(error));
         // One that is unloaded while it is loaded still has its workers to wait for.
         self.ended = matches!(self.machine.state(), State::Unavailable { .. });
+    }
+
+    fn publish(&self, severity: Severity, kind: &str, message: &str) {
+        let WorkerModel { name, version, .. } = &*self.described;
+        let subject = Subject { model: name, version: *version, ..Subject::default() };
+        self.environment.events.publish(severity, kind, subject, message);
     }
 
     fn set_state(&self, state: VersionState) {

@@ -14,7 +14,7 @@ use nereid_core::machine::Machine;
 use nereid_core::schedule::pipeline::Pipeline;
 use nereid_core::schedule::{Action, Event, QueuedRequest, RejectReason, Scheduler};
 use nereid_core::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::alarm::Alarm;
 use super::dispatch::{Gathered, InFlight};
@@ -29,6 +29,9 @@ pub const INBOX_MAX: usize = 8192;
 /// Messages and packets that are taken in before the scheduler is asked what to do: bounds the delay of either.
 const INTAKE_MAX: usize = 128;
 
+/// Requests that a crash report names.
+const NAMED_MAX: usize = 32;
+
 /// How long a version has to be idle before its workers' memory is given back.
 const IDLE_BEFORE_TRIM: Duration = Duration::from_secs(10);
 
@@ -41,8 +44,13 @@ pub enum Message {
     Cancel(Ticket),
     /// A worker has loaded the model.
     InstanceUp(Box<Connection>),
-    /// A worker's life has ended, and how.
-    InstanceDown { instance: InstanceId, generation: Generation, cause: String },
+    /// A worker's life has ended, and how. `held` is told which requests it held.
+    InstanceDown {
+        instance: InstanceId,
+        generation: Generation,
+        cause: String,
+        held: oneshot::Sender<Vec<String>>,
+    },
     /// A worker finishes what it has.
     InstanceDraining { instance: InstanceId, generation: Generation },
     /// No instance is left that comes back by itself: nothing is worth waiting for.
@@ -227,7 +235,9 @@ impl Model {
                 self.draining[instance.0 as usize] = false;
                 self.scheduler.handle(now, Event::InstanceUp { instance, slots: pipeline.depth() });
             }
-            Message::InstanceDown { instance, generation, cause } => {
+            Message::InstanceDown { instance, generation, cause, held } => {
+                // Whoever writes the crash report may have given up.
+                let _ = held.send(self.held_by(instance));
                 self.instance_down(instance, generation, &cause);
             }
             Message::InstanceDraining { instance, .. } => {
@@ -242,6 +252,20 @@ impl Model {
                 self.scheduler.handle(now, Event::Stop);
             }
         }
+    }
+
+    /// The requests that an instance's worker holds, by their clients' names where they have one; the oldest first.
+    fn held_by(&self, instance: InstanceId) -> Vec<String> {
+        let mut batches: Vec<_> =
+            self.in_flight.iter().filter(|(_, batch)| batch.instance == instance).collect();
+        batches.sort_unstable_by_key(|(id, _)| **id);
+        let tickets = batches.iter().flat_map(|(_, batch)| &batch.tickets).take(NAMED_MAX);
+        let name = |ticket: &Ticket| match self.pending.get(ticket).map(|pending| pending.request.id.as_str())
+        {
+            Some(id) if !id.is_empty() => id.to_owned(),
+            Some(_) | None => ticket.to_string(),
+        };
+        tickets.map(name).collect()
     }
 
     fn instance_down(&mut self, instance: InstanceId, generation: Generation, cause: &str) {

@@ -18,6 +18,10 @@ pub enum ExitCause {
     OutOfMemory,
     /// The supervisor ended it, for this reason.
     KilledBy(String),
+    /// It was alive and got nowhere, so the supervisor ended it: "did not answer for 10 s".
+    Hung(String),
+    /// An operator had it killed.
+    Operator,
     /// It said something that it must not say, or stopped talking.
     ProtocolError(String),
     /// It said nothing within this time of its start.
@@ -42,6 +46,8 @@ impl fmt::Display for ExitCause {
             },
             Self::OutOfMemory => f.write_str("was killed by the kernel because its memory ran out"),
             Self::KilledBy(reason) => write!(f, "was killed by the supervisor: {reason}"),
+            Self::Hung(how) => write!(f, "{how}"),
+            Self::Operator => f.write_str("was killed on an operator's request"),
             Self::ProtocolError(what) => write!(f, "was killed by the supervisor because it {what}"),
             Self::HandshakeTimeout(limit) => write!(f, "did not report within {limit:?} of its start"),
             Self::LoadTimeout(limit) => write!(f, "did not load the model within {limit:?}"),
@@ -53,6 +59,21 @@ impl fmt::Display for ExitCause {
 }
 
 impl ExitCause {
+    /// The word by which deaths are counted and filtered.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Code(_) => "exit",
+            Self::Signal(_) => "signal",
+            Self::OutOfMemory => "memory",
+            Self::Hung(_) | Self::Undead(_) => "hang",
+            Self::KilledBy(_) | Self::ProtocolError(_) => "protocol",
+            Self::Operator => "operator",
+            Self::LoadFailed(_) | Self::LoadTimeout(_) => "load",
+            Self::HandshakeTimeout(_) | Self::NotStarted(_) => "start",
+        }
+    }
+
     /// Why the load failed that this end has cut short. What the model's own code said is passed on as it is.
     #[must_use]
     pub fn as_load_failure(&self) -> String {
@@ -62,6 +83,8 @@ impl ExitCause {
             | Self::Signal(_)
             | Self::OutOfMemory
             | Self::KilledBy(_)
+            | Self::Hung(_)
+            | Self::Operator
             | Self::ProtocolError(_) => {
                 format!("worker {self} while loading the model")
             }

@@ -16,6 +16,8 @@ fn each_cause_reads_after_the_name_of_a_worker() {
             ExitCause::ProtocolError("sent garbage".to_owned()),
             "was killed by the supervisor because it sent garbage",
         ),
+        (ExitCause::Hung("did not answer for 10s".to_owned()), "did not answer for 10s"),
+        (ExitCause::Operator, "was killed on an operator's request"),
         (ExitCause::HandshakeTimeout(Duration::from_secs(30)), "did not report within 30s of its start"),
         (ExitCause::LoadTimeout(Duration::from_millis(1500)), "did not load the model within 1.5s"),
         (ExitCause::LoadFailed("no file".to_owned()), "failed to load the model: no file"),
