@@ -18,7 +18,7 @@ use crate::{
 };
 use answer::{Answer, Clock};
 use nereid_ipc::{DataType, elements};
-use nereid_proto::worker::{Parameter, Tensor, parameter::Value};
+use nereid_proto::worker::{Parameter, Tensor, heartbeat::Stage, parameter::Value};
 pub use raw::Raw;
 use std::time::{Duration, Instant};
 
@@ -47,9 +47,9 @@ impl<'b> Batch<'b> {
         requests: &'b [Request],
         logger: &'b Logger,
     ) -> Self {
-        session.begin(requests.iter().map(Request::ticket));
-        let answers = requests.iter().map(|request| Answer::new(request.ticket())).collect();
         let clock = Clock::start();
+        session.begin(clock.begin(), requests.iter().map(Request::ticket));
+        let answers = requests.iter().map(|request| Answer::new(request.ticket())).collect();
         Self { session, number, requests, logger, answers, buffers: Vec::new(), discarded: false, clock }
     }
 
@@ -110,12 +110,12 @@ impl<'b> Batch<'b> {
 
     /// The inputs have been gathered; what follows is the computation.
     pub fn mark_input_done(&mut self) {
-        self.clock.input_done();
+        self.session.progress.enter_at(Stage::Execute, self.clock.input_done());
     }
 
     /// The computation is over; what follows is the writing of outputs.
     pub fn mark_infer_done(&mut self) {
-        self.clock.infer_done();
+        self.session.progress.enter_at(Stage::Output, self.clock.infer_done());
     }
 
     // --- Outputs ---

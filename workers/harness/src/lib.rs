@@ -30,12 +30,12 @@
 //! ```
 //!
 //! In the order of a worker's life: `startup` takes the two inherited sockets and shakes hands, `serve` is the loop,
-//! `session` receives and sends, `batch`, `gather` and `tensors` are what a backend sees, `exit` is how it ends.
+//! `session` receives and sends, `heartbeat` is the one other thread, `batch`, `gather` and `tensors` are what a backend sees, `exit` is how it ends.
 //!
 //! The harness checks the supervisor's frames as it would any peer's: a malformed one, or one of another incarnation,
 //! ends the worker, and its last words say why. When a socket closes, the supervisor is gone and the worker exits.
 //!
-//! Deliberately not here: any framework, threads, scheduling, and any decision about what a model may use.
+//! Deliberately not here: any framework, scheduling, and any decision about what a model may use.
 
 mod backend;
 mod batch;
@@ -43,6 +43,7 @@ mod end;
 mod error;
 mod exit;
 mod gather;
+mod heartbeat;
 mod log;
 mod memory;
 mod model;

@@ -15,14 +15,14 @@ use nereid_ipc::{
 };
 use nereid_proto::worker::{
     CheckReady, ControlToSupervisor, ControlToWorker, Describe, Execute, ExecutionToSupervisor,
-    ExecutionToWorker, Failure, Hello, HelloReply, Load, Loaded, Log, Model, NeedSegment, Ping, Pong,
-    Readiness, SegmentRefused, Stop, Timing, control_to_supervisor, control_to_worker,
+    ExecutionToWorker, Failure, Heartbeat, Hello, HelloReply, Load, Loaded, Log, Model, NeedSegment, Ping,
+    Pong, Readiness, SegmentRefused, Stop, Timing, control_to_supervisor, control_to_worker,
     execution_to_supervisor, execution_to_worker,
 };
 use std::{
     os::fd::{AsFd as _, OwnedFd},
     thread::JoinHandle,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// The generation of every rig.
@@ -49,6 +49,8 @@ pub struct Rig {
     pub needs: Vec<u64>,
     /// Lines that the worker has logged.
     pub logs: Vec<Log>,
+    /// What came so far.
+    pub heartbeats: Vec<Heartbeat>,
 }
 
 /// What a batch brought.
@@ -127,16 +129,22 @@ impl Rig {
             released: Vec::new(),
             needs: Vec::new(),
             logs: Vec::new(),
+            heartbeats: Vec::new(),
         }
     }
 
     /// Says Hello.
     pub fn greet(&mut self) -> HelloReply {
+        self.greet_asking_for_heartbeats(Duration::ZERO)
+    }
+
+    /// Says Hello, and wants a heartbeat per `interval`.
+    pub fn greet_asking_for_heartbeats(&mut self, interval: Duration) -> HelloReply {
         let hello = Hello {
             protocol_min: 1,
             protocol_max: 1,
             supervisor_version: "rig".to_owned(),
-            heartbeat_interval_ms: 0,
+            heartbeat_interval_ms: u32::try_from(interval.as_millis()).expect("a short interval"),
         };
         self.order(control_to_worker::Message::Hello(hello));
         match self.reply() {
@@ -166,7 +174,7 @@ impl Rig {
         self.control.send(&frame, None).expect("the worker takes orders");
     }
 
-    /// The next control message that is not a log line.
+    /// The next control message that is neither a log line nor a heartbeat.
     pub fn reply(&mut self) -> control_to_supervisor::Message {
         loop {
             wait(&self.control);
@@ -174,6 +182,7 @@ impl Rig {
             assert_eq!(frame.generation, GENERATION);
             match frame.message.expect("a message in the frame") {
                 control_to_supervisor::Message::Log(log) => self.logs.push(log),
+                control_to_supervisor::Message::Heartbeat(beat) => self.heartbeats.push(beat),
                 reply => return reply,
             }
         }
@@ -187,6 +196,21 @@ impl Rig {
             Some(control_to_supervisor::Message::Log(log)) => log,
             other => panic!("not a log line: {other:?}"),
         }
+    }
+
+    /// Waits for a heartbeat that `fits`.
+    pub fn heartbeat(&mut self, fits: impl Fn(&Heartbeat) -> bool) -> Heartbeat {
+        let begin = Instant::now();
+        while begin.elapsed() < PATIENCE {
+            wait(&self.control);
+            let frame: ControlToSupervisor = self.control.recv().expect("the worker beats").message;
+            match frame.message {
+                Some(control_to_supervisor::Message::Heartbeat(beat)) if fits(&beat) => return beat,
+                Some(control_to_supervisor::Message::Heartbeat(beat)) => self.heartbeats.push(beat),
+                other => panic!("not a heartbeat: {other:?}"),
+            }
+        }
+        panic!("no such heartbeat in {PATIENCE:?}, only {:?}", self.heartbeats);
     }
 
     /// Asks the backend about its model.

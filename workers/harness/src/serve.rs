@@ -16,7 +16,7 @@ use crate::{
 };
 use nereid_proto::worker::{
     Description, Execute, Executed, Loaded, Model, Readiness, Response, control_to_supervisor,
-    control_to_worker, execution_to_supervisor,
+    control_to_worker, execution_to_supervisor, heartbeat::Stage as WireStage,
 };
 use std::time::Instant;
 
@@ -93,7 +93,7 @@ impl<B: Backend> Server<B> {
         }
         self.stage = Stage::Described;
         let model = self.context(model)?;
-        let described = panics::catch("describe", || self.backend.describe(&model)).map_err(End::Panicked)?;
+        let described = self.during(WireStage::Describe, "describe", |backend| backend.describe(&model))?;
         Ok(match described {
             Ok(proposal) => {
                 control_to_supervisor::Message::Description(Description { proposal: Some(proposal) })
@@ -108,7 +108,7 @@ impl<B: Backend> Server<B> {
         }
         let model = self.context(model)?;
         let begin = Instant::now();
-        let loaded = panics::catch("load", || self.backend.load(&model)).map_err(End::Panicked)?;
+        let loaded = self.during(WireStage::Load, "load", |backend| backend.load(&model))?;
         let duration_ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Ok(match loaded {
             Ok(()) => {
@@ -120,6 +120,14 @@ impl<B: Backend> Server<B> {
                 control_to_supervisor::Message::Failed(error.into())
             }
         })
+    }
+
+    /// Calls the backend, and says meanwhile what for.
+    fn during<R>(&mut self, stage: WireStage, name: &str, call: impl FnOnce(&mut B) -> R) -> Result<R, End> {
+        self.session.progress.enter(stage);
+        let result = panics::catch(name, || call(&mut self.backend)).map_err(End::Panicked)?;
+        self.session.progress.enter(WireStage::Idle);
+        Ok(result)
     }
 
     fn context(&self, model: Option<Model>) -> Result<ModelContext, End> {
@@ -176,7 +184,7 @@ impl<B: Backend> Server<B> {
             self.execute(batch)?;
         }
         if self.stage == Stage::Loaded {
-            panics::catch("unload", || self.backend.unload()).map_err(End::Panicked)?;
+            self.during(WireStage::Unload, "unload", B::unload)?;
         }
         Ok(End::Stopped)
     }

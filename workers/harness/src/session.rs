@@ -1,6 +1,6 @@
 //! The worker's end of both sockets: receives frames, keeps those whose turn has not come, sends answers.
 //!
-//! One thread does all of it. While a batch runs, the sockets are read only when the batch itself waits or asks; what
+//! One thread does all of it, but for heartbeats. While a batch runs, the sockets are read only when the batch itself waits or asks; what
 //! does not concern it then queues here, within bounds. Deliberately not here: what a batch or an order does.
 
 mod space;
@@ -8,6 +8,7 @@ mod space;
 use crate::{
     end::End,
     error::WorkerError,
+    heartbeat::Heart,
     memory::Memory,
     progress::Progress,
     text::cut,
@@ -55,6 +56,8 @@ pub(crate) struct Session {
     waiter: Waiter,
     pub(crate) memory: Memory,
     pub(crate) progress: Progress,
+    /// None until the supervisor asked for heartbeats.
+    heart: Option<Heart>,
     orders: VecDeque<Box<control_to_worker::Message>>,
     batches: VecDeque<Execute>,
     /// Tickets of the running batch.
@@ -75,6 +78,7 @@ impl Session {
             waiter,
             memory: Memory::default(),
             progress: Progress::default(),
+            heart: None,
             orders: VecDeque::new(),
             batches: VecDeque::new(),
             running: Vec::new(),
@@ -94,6 +98,15 @@ impl Session {
 
     pub(crate) fn execution(&self) -> &Channel {
         &self.execution
+    }
+
+    /// Sends heartbeats from now on, if `interval` is not 0.
+    pub(crate) fn start_heart(&mut self, interval: Duration) -> Result<(), End> {
+        if !interval.is_zero() {
+            let progress = self.progress.clone();
+            self.heart = Some(Heart::start(&self.control, self.generation, progress, interval)?);
+        }
+        Ok(())
     }
 
     // --- What to do next ---
@@ -205,8 +218,8 @@ impl Session {
         self.cancelled.contains(&ticket)
     }
 
-    pub(crate) fn begin(&mut self, tickets: impl Iterator<Item = u64>) {
-        self.progress.begin();
+    pub(crate) fn begin(&mut self, now: Instant, tickets: impl Iterator<Item = u64>) {
+        self.progress.begin(now);
         self.running.extend(tickets);
     }
 

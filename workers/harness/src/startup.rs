@@ -10,7 +10,7 @@ use crate::{
     waiting::Waiter,
 };
 use nereid_ipc::{Channel, version};
-use nereid_proto::worker::{HelloReply, control_to_supervisor, control_to_worker};
+use nereid_proto::worker::{HelloReply, control_to_supervisor, control_to_worker, heartbeat::Stage};
 use std::{env, io::Write as _, process::ExitCode, time::Duration};
 
 /// Names the incarnation; every frame carries it.
@@ -49,7 +49,9 @@ impl About {
             kind: self.kind.clone(),
             runtime: self.runtime.clone(),
         }))?;
-        protocol.map(drop).ok_or(End::NoCommonProtocol)
+        protocol.ok_or(End::NoCommonProtocol)?;
+        session.progress.enter(Stage::Idle);
+        session.start_heart(Duration::from_millis(hello.heartbeat_interval_ms.into()))
     }
 }
 

@@ -133,12 +133,16 @@ impl Clock {
         Self { begin: Instant::now(), input_done: None, infer_done: None }
     }
 
-    pub(super) fn input_done(&mut self) {
-        self.input_done = Some(Instant::now());
+    pub(super) fn begin(&self) -> Instant {
+        self.begin
     }
 
-    pub(super) fn infer_done(&mut self) {
-        self.infer_done = Some(Instant::now());
+    pub(super) fn input_done(&mut self) -> Instant {
+        *self.input_done.insert(Instant::now())
+    }
+
+    pub(super) fn infer_done(&mut self) -> Instant {
+        *self.infer_done.insert(Instant::now())
     }
 
     /// Time that no mark tells apart counts as computation.

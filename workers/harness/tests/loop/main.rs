@@ -4,6 +4,7 @@
 mod batches;
 mod ends;
 mod handshake;
+mod heartbeat;
 mod joined;
 mod memory;
 
