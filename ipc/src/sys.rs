@@ -6,8 +6,11 @@ pub mod fds;
 pub mod heap;
 pub mod memfd;
 pub mod mmap;
+pub mod orphans;
+pub mod peer;
 pub mod pidfd;
 pub mod prctl;
+pub mod processes;
 #[cfg(feature = "tokio")]
 pub(crate) mod reactor;
 pub mod socket;
@@ -15,3 +18,4 @@ pub mod spawn;
 #[cfg(feature = "tokio")]
 pub mod timer;
 pub mod worker_process;
+pub mod workers;

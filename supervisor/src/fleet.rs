@@ -2,7 +2,8 @@
 //!
 //! [`programs`] says which program holds a model, [`exec`] starts it, [`handshake`] speaks with it over its control
 //! socket, [`instance`] is the task and `life` what it owns of a living worker, [`connection`] is what the model's task
-//! holds of one, [`logs`] keeps what it writes, [`status`] is what everybody else may see, [`rate`] bounds it.
+//! holds of one, [`logs`] keeps what it writes, [`orphans`] ends what it leaves, [`status`] is what everybody else may
+//! see, [`rate`] bounds it.
 
 pub mod connection;
 pub mod exec;
@@ -10,6 +11,7 @@ pub mod handshake;
 pub mod instance;
 mod life;
 pub mod logs;
+pub mod orphans;
 pub mod programs;
 pub mod rate;
 pub mod status;

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use nereid::cli::{self, Command};
 use nereid::exit::Exit;
+use nereid::fleet::orphans;
 use nereid::observe::logging;
 use nereid::options::Options;
 use nereid::server;
@@ -37,6 +38,7 @@ fn serve(options: Options) -> Exit {
     let exit = runtime.block_on(server::run(options));
     // Workers that are still there are killed by the kernel when this process ends.
     runtime.shutdown_background();
+    orphans::finish();
     // The last lines come before the last words.
     drop(log);
     exit.unwrap_or_else(|error| fail(&format!("error: creating server: {error}")))

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 
 use crate::exit::Exit;
 use crate::fleet::exec::Spawner;
+use crate::fleet::orphans;
 use crate::fleet::programs::Programs;
 use crate::fleet::version::Environment;
 use crate::frontend::grpc::GrpcFrontend;
@@ -43,6 +44,8 @@ pub enum StartError {
     Bind(#[from] BindError),
     #[error("unable to handle signals: {0}")]
     Signals(std::io::Error),
+    #[error("unable to take on the orphans of workers: {0}")]
+    Orphans(std::io::Error),
     #[error("unable to find the server's own program: {0}")]
     Program(std::io::Error),
     #[error("Internal - {0}")]
@@ -55,6 +58,7 @@ pub async fn run(options: Options) -> Result<Exit, StartError> {
         tracing::warn!("{warning}");
     }
     let mut signals = Signals::new().map_err(StartError::Signals)?;
+    let _orphans = orphans::watch().map_err(StartError::Orphans)?;
     let registry = Arc::new(Registry::default());
     let serving = Arc::new(Serving::new(
         options.id.clone(),

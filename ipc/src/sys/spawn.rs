@@ -12,11 +12,15 @@ use super::{
     fds::{CONTROL_FD, EXECUTION_FD},
     prctl,
     worker_process::WorkerProcess,
+    workers::{MARKER, Registration},
 };
 use nix::{
     errno::Errno,
     fcntl::{FcntlArg, fcntl},
-    sys::resource::{Resource, getrlimit, rlim_t, setrlimit},
+    sys::{
+        resource::{Resource, getrlimit, rlim_t, setrlimit},
+        stat::fstat,
+    },
     unistd::Pid,
 };
 use std::{
@@ -102,13 +106,28 @@ impl WorkerCommand {
     }
 
     /// Starts it with these sockets. Blocks until `exec` has succeeded or failed, some milliseconds.
-    pub fn spawn(self, control: OwnedFd, execution: OwnedFd) -> io::Result<WorkerProcess> {
+    pub fn spawn(mut self, control: OwnedFd, execution: OwnedFd) -> io::Result<WorkerProcess> {
+        let mut registration = Registration::begin();
+        self.command.env(MARKER, registration.marker());
+        for socket in [&control, &execution] {
+            registration.add_inode(inode(socket.as_fd())?);
+        }
         let (reply, answer) = sync_channel(1);
         let order = Order { command: self.command, control, execution, reply };
         spawner()?.send(order).map_err(|_| io::Error::other("the spawning thread has ended"))?;
         let child = answer.recv().map_err(|_| io::Error::other("the spawning thread has ended"))??;
-        WorkerProcess::new(child)
+        for pipe in [child.stdout.as_ref().map(AsFd::as_fd), child.stderr.as_ref().map(AsFd::as_fd)] {
+            pipe.and_then(|pipe| inode(pipe).ok())
+                .into_iter()
+                .for_each(|inode| registration.add_inode(inode));
+        }
+        registration.born(child.id());
+        WorkerProcess::new(child, registration)
     }
+}
+
+fn inode(fd: BorrowedFd<'_>) -> io::Result<u64> {
+    Ok(fstat(fd)?.st_ino)
 }
 
 struct Order {

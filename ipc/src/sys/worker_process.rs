@@ -4,7 +4,7 @@
 
 #[cfg(feature = "tokio")]
 use super::reactor::Registered;
-use super::{pidfd::PidFd, socket::wait_fd};
+use super::{pidfd::PidFd, socket::wait_fd, workers::Registration};
 use nix::{
     errno::Errno,
     sys::signal::{Signal, killpg},
@@ -24,18 +24,21 @@ pub struct WorkerProcess {
     pidfd: PidFd,
     child: Child,
     status: Option<ExitStatus>,
+    /// Until it has been reaped.
+    registration: Option<Registration>,
     /// The reactor's watch over the end of the process, once somebody asked for it.
     #[cfg(feature = "tokio")]
     watched: Option<Registered>,
 }
 
 impl WorkerProcess {
-    pub(super) fn new(mut child: Child) -> io::Result<Self> {
+    pub(super) fn new(mut child: Child, registration: Registration) -> io::Result<Self> {
         match PidFd::open(child.id()) {
             Ok(pidfd) => Ok(Self {
                 pidfd,
                 child,
                 status: None,
+                registration: Some(registration),
                 #[cfg(feature = "tokio")]
                 watched: None,
             }),
@@ -129,6 +132,7 @@ impl WorkerProcess {
         let _ = self.signal_group(Signal::SIGKILL);
         let status = self.child.wait()?;
         self.status = Some(status);
+        self.registration = None;
         Ok(status)
     }
 }
@@ -148,6 +152,7 @@ impl Drop for WorkerProcess {
             // It may take a while to die, for example in a device driver. A runtime's thread may not wait for that.
             let Ok(waiting) = self.pidfd.as_fd().try_clone_to_owned() else { return };
             let child = self.child.id();
+            let registration = self.registration.take();
             let reaper = move || {
                 let ended = wait_fd(&waiting, None);
                 debug_assert!(ended.is_ok(), "waiting for the end of worker {child}");
@@ -155,6 +160,7 @@ impl Drop for WorkerProcess {
                     nix::sys::wait::Id::PIDFd(waiting.as_fd()),
                     nix::sys::wait::WaitPidFlag::WEXITED,
                 );
+                drop(registration);
             };
             let _ = thread::Builder::new().name("nereid-reap".to_owned()).spawn(reaper);
         }
