@@ -13,6 +13,7 @@ pub mod prctl;
 pub mod processes;
 #[cfg(feature = "tokio")]
 pub(crate) mod reactor;
+pub mod sandbox;
 pub mod socket;
 pub mod spawn;
 #[cfg(feature = "tokio")]

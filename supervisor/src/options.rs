@@ -5,6 +5,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use nereid_ipc::sys::sandbox::Level;
+
 use crate::frontend::grpc::GrpcSettings;
 use crate::frontend::http::HttpSettings;
 use crate::frontend::listen::Address;
@@ -23,6 +25,7 @@ pub const GRPC_KEEPALIVE_TIMEOUT_MS: u64 = 20_000;
 pub const MODEL_LOAD_THREADS: usize = 4;
 /// Of requests that are being served at once.
 pub const INFLIGHT_BYTES_MAX: u64 = 4 << 30;
+pub const WORKER_SANDBOX: &str = "standard";
 /// Of each instance, for inputs and for outputs.
 pub const ARENA_BYTES_MAX: u64 = 1 << 30;
 
@@ -87,4 +90,6 @@ pub struct WorkerOptions {
     pub onnxruntime: Option<PathBuf>,
     pub arena_bytes_max: u64,
     pub load_timeout: Duration,
+    /// For models that do not say.
+    pub sandbox: Level,
 }

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 
 use crate::exit::Exit;
 use crate::fleet::exec::Spawner;
+use crate::fleet::isolation;
 use crate::fleet::orphans;
 use crate::fleet::programs::Programs;
 use crate::fleet::version::Environment;
@@ -59,6 +60,7 @@ pub async fn run(options: Options) -> Result<Exit, StartError> {
     }
     let mut signals = Signals::new().map_err(StartError::Signals)?;
     let _orphans = orphans::watch().map_err(StartError::Orphans)?;
+    isolation::log();
     let registry = Arc::new(Registry::default());
     let serving = Arc::new(Serving::new(
         options.id.clone(),
@@ -156,6 +158,7 @@ fn programs(options: &WorkerOptions, own_directory: &Path) -> Programs {
             None => "python3".into(),
         },
         onnxruntime: options.onnxruntime.as_ref().map(absolute),
+        sandbox: options.sandbox,
         directory,
     }
 }

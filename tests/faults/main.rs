@@ -6,3 +6,4 @@ mod flood;
 mod kill;
 mod lie;
 mod orphans;
+mod sandbox;

@@ -78,6 +78,14 @@ impl Repository {
         self.write(&format!("{model}/1/model.py"), source);
     }
 
+    /// Sets a parameter in a model's configuration.
+    pub fn set_parameter(&self, model: &str, key: &str, value: &str) {
+        let file = self.path.join(model).join("config.pbtxt");
+        let mut config = fs::read_to_string(&file).expect("the model has a configuration");
+        config.push_str(&format!("parameters {{ key: \"{key}\" value: {{ string_value: \"{value}\" }} }}\n"));
+        fs::write(file, config).expect("writable");
+    }
+
     /// Adds a model of the folder `model_repository/`, whole.
     pub fn add_sample(&self, model: &str) {
         let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model_repository");

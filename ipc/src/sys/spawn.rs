@@ -2,7 +2,7 @@
 //!
 //! A worker begins with standard input from `/dev/null`, output and errors in pipes, its control socket as fd 3 and its
 //! execution socket as fd 4, and nothing else open; in its own process group; killed by the kernel when the supervisor
-//! dies; without core dumps; and unable to gain privileges.
+//! dies; without core dumps; unable to gain privileges; and in its sandbox, if it gets one.
 //!
 //! The kernel sends the parent-death signal when the *thread* that forked ends, not the process. So all spawning is
 //! done by one thread that never ends, whoever asks.
@@ -11,6 +11,7 @@
 use super::{
     fds::{CONTROL_FD, EXECUTION_FD},
     prctl,
+    sandbox::{Confinement, Level, Sandbox},
     worker_process::WorkerProcess,
     workers::{MARKER, Registration},
 };
@@ -52,6 +53,7 @@ const QUEUE: usize = 16;
 #[derive(Debug)]
 pub struct WorkerCommand {
     command: Command,
+    confinement: Confinement,
 }
 
 impl WorkerCommand {
@@ -60,7 +62,7 @@ impl WorkerCommand {
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let mut command = Command::new(program);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        Self { command }
+        Self { command, confinement: Confinement { level: Level::Off, ..Default::default() } }
     }
 
     /// Adds an argument.
@@ -99,6 +101,12 @@ impl WorkerCommand {
         self
     }
 
+    /// Sets what it may not do. Nothing is refused by default.
+    pub fn confine(&mut self, confinement: Confinement) -> &mut Self {
+        self.confinement = confinement;
+        self
+    }
+
     /// The program.
     #[must_use]
     pub fn program(&self) -> &OsStr {
@@ -113,7 +121,8 @@ impl WorkerCommand {
             registration.add_inode(inode(socket.as_fd())?);
         }
         let (reply, answer) = sync_channel(1);
-        let order = Order { command: self.command, control, execution, reply };
+        let sandbox = Sandbox::prepare(&self.confinement)?;
+        let order = Order { command: self.command, sandbox, control, execution, reply };
         spawner()?.send(order).map_err(|_| io::Error::other("the spawning thread has ended"))?;
         let child = answer.recv().map_err(|_| io::Error::other("the spawning thread has ended"))??;
         for pipe in [child.stdout.as_ref().map(AsFd::as_fd), child.stderr.as_ref().map(AsFd::as_fd)] {
@@ -132,6 +141,7 @@ fn inode(fd: BorrowedFd<'_>) -> io::Result<u64> {
 
 struct Order {
     command: Command,
+    sandbox: Option<Sandbox>,
     control: OwnedFd,
     execution: OwnedFd,
     reply: SyncSender<io::Result<Child>>,
@@ -152,22 +162,32 @@ fn spawner() -> io::Result<SyncSender<Order>> {
 
 fn spawn_orders(inbox: &Receiver<Order>) {
     for order in inbox {
-        let Order { command, control, execution, reply } = order;
-        let child = spawn_now(command, control.as_fd(), execution.as_fd());
+        let Order { command, sandbox, control, execution, reply } = order;
+        let child = spawn_now(command, sandbox, control.as_fd(), execution.as_fd());
         // The sockets are the child's now. Nobody to tell: then the `Child` is dropped, and the worker meets EOF.
         drop((control, execution));
         let _ = reply.send(child);
     }
 }
 
-fn spawn_now(mut command: Command, control: BorrowedFd<'_>, execution: BorrowedFd<'_>) -> io::Result<Child> {
+fn spawn_now(
+    mut command: Command,
+    sandbox: Option<Sandbox>,
+    control: BorrowedFd<'_>,
+    execution: BorrowedFd<'_>,
+) -> io::Result<Child> {
     let sources = [copy_above(control)?, copy_above(execution)?];
     let [control, execution] = sources.each_ref().map(AsRawFd::as_raw_fd);
     let (_, core_max) = getrlimit(Resource::RLIMIT_CORE)?;
     let birth = Birth { parent: Pid::this(), control, execution, fd_limit: fd_limit()?, core_max };
     // SAFETY: `run` makes system calls only, all of which may be made after a fork.
-    unsafe { command.pre_exec(move || birth.run().map_err(io::Error::from)) };
+    unsafe { command.pre_exec(move || birth.run(sandbox.as_ref()).map_err(io::Error::from)) };
     command.spawn()
+}
+
+/// The same, if its number is above those that the child gives its sockets, else a copy that has one.
+pub(super) fn above_sockets(fd: OwnedFd) -> io::Result<OwnedFd> {
+    if fd.as_raw_fd() >= FIRST_CLOSED { Ok(fd) } else { copy_above(fd.as_fd()) }
 }
 
 /// A copy above the numbers that the child gives its sockets, so that neither `dup2` hits the other's source.
@@ -197,7 +217,7 @@ struct Birth {
 }
 
 impl Birth {
-    fn run(self) -> Result<(), Errno> {
+    fn run(self, sandbox: Option<&Sandbox>) -> Result<(), Errno> {
         prctl::die_with_parent(self.parent)?;
         prctl::no_new_privileges()?;
         // One system call.
@@ -206,7 +226,9 @@ impl Birth {
         Errno::result(unsafe { libc::dup2(self.control, CONTROL_FD) })?;
         // SAFETY: as above.
         Errno::result(unsafe { libc::dup2(self.execution, EXECUTION_FD) })?;
-        self.close_the_rest_on_exec()
+        self.close_the_rest_on_exec()?;
+        // Last, since it may refuse what was done before.
+        sandbox.map_or(Ok(()), Sandbox::enter)
     }
 
     /// Not closed at once: the standard library still has to tell a failed `exec` through one of them.

@@ -72,6 +72,7 @@ pub(super) fn options(flags: Flags, mut warnings: Vec<String>) -> Result<Options
             onnxruntime: flags.onnxruntime,
             arena_bytes_max: flags.arena_byte_size,
             load_timeout: Duration::from_secs(flags.model_load_timeout_secs),
+            sandbox: flags.worker_sandbox,
         },
         warnings,
     })

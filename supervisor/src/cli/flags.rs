@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Parser};
 
-use super::values::{KeyValue, parse_bool, parse_number, parse_verbose};
+use nereid_ipc::sys::sandbox::Level;
+
+use super::values::{KeyValue, parse_bool, parse_number, parse_sandbox, parse_verbose};
 use crate::options;
 
 /// Serves the models of a repository, each instance in a process of its own.
@@ -153,4 +155,8 @@ pub(super) struct Flags {
     /// Seconds that a worker may take to load its model.
     #[arg(long, value_parser = parse_number::<u64>, default_value_t = 600, help_heading = "Workers")]
     pub(super) model_load_timeout_secs: u64,
+    /// What workers may not do: off, standard (write outside their folders, listen, reach other processes) or strict (also
+    /// the network, and reading outside). A model's parameter worker_sandbox takes precedence.
+    #[arg(long, value_parser = parse_sandbox, default_value = options::WORKER_SANDBOX, help_heading = "Workers")]
+    pub(super) worker_sandbox: Level,
 }

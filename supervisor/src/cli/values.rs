@@ -3,6 +3,9 @@
 use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
 
+use nereid_ipc::sys::sandbox::Level;
+
+use crate::fleet::confine;
 use crate::frontend::restrict::{Category, Key, Restrictions};
 
 /// true, on, 1 and false, off, 0, in any case.
@@ -29,6 +32,12 @@ pub(super) fn parse_verbose(text: &str) -> Result<u32, String> {
     text.parse()
         .or_else(|_| parse_bool(text).map(u32::from))
         .map_err(|_| format!("Invalid option value. Got {text}"))
+}
+
+/// How much workers are confined.
+pub(super) fn parse_sandbox(text: &str) -> Result<Level, String> {
+    confine::level(text)
+        .ok_or_else(|| format!("Invalid option value. Got {text}, expected off, standard or strict"))
 }
 
 /// A setting for one backend, or for all.

@@ -12,12 +12,13 @@ use std::sync::Arc;
 use nereid_core::ids::Generation;
 use nereid_ipc::channel::Channel;
 use nereid_ipc::error::IpcError;
+use nereid_ipc::sys::sandbox::Confinement;
 use nereid_ipc::sys::spawn::WorkerCommand;
 use nereid_ipc::sys::worker_process::WorkerProcess;
 use tokio::sync::Semaphore;
 
 /// What to run for an instance.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     pub path: PathBuf,
     pub args: Vec<OsString>,
@@ -25,6 +26,7 @@ pub struct Program {
     pub env: Vec<(OsString, OsString)>,
     /// Where the process starts: the model's directory.
     pub directory: PathBuf,
+    pub confinement: Confinement,
 }
 
 /// A process that has just been started, and our ends of its sockets.
@@ -74,7 +76,7 @@ fn spawn(program: &Program, generation: Generation) -> Result<Spawned, SpawnErro
     let (control, control_theirs) = Channel::pair()?;
     let (execution, execution_theirs) = Channel::pair()?;
     let mut command = WorkerCommand::new(&program.path);
-    command.args(&program.args).current_dir(&program.directory);
+    command.args(&program.args).current_dir(&program.directory).confine(program.confinement.clone());
     command.env("NEREID_GENERATION", generation.to_string());
     for (name, value) in &program.env {
         command.env(name, value);

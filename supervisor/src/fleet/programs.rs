@@ -6,8 +6,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use nereid_core::error::ServeError;
+use nereid_ipc::sys::sandbox::Level;
 use nereid_proto::inference::ModelConfig;
 
+use super::confine;
 use super::exec::Program;
 
 /// Backends that the echo worker plays.
@@ -35,6 +37,8 @@ pub struct Programs {
     pub python: PathBuf,
     /// `--onnxruntime`: the library or its directory. `None`: the worker looks for it.
     pub onnxruntime: Option<PathBuf>,
+    /// `--worker-sandbox`: what models get that do not say.
+    pub sandbox: Level,
 }
 
 impl Program {
@@ -48,6 +52,13 @@ impl Program {
 impl Programs {
     /// The program for an instance of `config`, whose directory is `directory`.
     pub fn for_model(&self, config: &ModelConfig, directory: &Path) -> Result<Program, ServeError> {
+        let mut program = self.unconfined(config, directory)?;
+        let cache = program.starts_slowly().then(environment_cache).flatten();
+        program.confinement = confine::confinement(self.sandbox, config, &program, cache)?;
+        Ok(program)
+    }
+
+    fn unconfined(&self, config: &ModelConfig, directory: &Path) -> Result<Program, ServeError> {
         match config.backend.as_str() {
             backend if ECHO_BACKENDS.contains(&backend) => self.native("nereid-worker-echo", directory),
             "onnxruntime" => self.native("nereid-worker-onnx", directory).map(|mut program| {
@@ -72,7 +83,7 @@ impl Programs {
                 path.display()
             )));
         }
-        Ok(Program { path, args: Vec::new(), env: Vec::new(), directory: directory.to_owned() })
+        Ok(Program { path, directory: directory.to_owned(), ..Program::default() })
     }
 
     fn python(&self, config: &ModelConfig, directory: &Path) -> Result<Program, ServeError> {
@@ -90,7 +101,7 @@ impl Programs {
             env.push((ARCHIVE_VARIABLE.into(), archive.into()));
         }
         let args = ["-m", "nereid_worker"].map(OsString::from).to_vec();
-        Ok(Program { path, args, env, directory: directory.to_owned() })
+        Ok(Program { path, args, env, directory: directory.to_owned(), ..Program::default() })
     }
 
     /// The model's own interpreter: a parameter that names a program or an environment, else the server's choice.
@@ -129,7 +140,20 @@ struct Interpreter {
     archive: Option<PathBuf>,
 }
 
-fn expand(value: &str, directory: &Path) -> PathBuf {
+/// Where Python workers unpack environments: systemd's folder for this service, or the user's.
+fn environment_cache() -> Option<PathBuf> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = match variable("CACHE_DIRECTORY") {
+        Some(folders) => std::env::split_paths(&folders).next()?,
+        None => match variable("XDG_CACHE_HOME") {
+            Some(folder) => folder.join("nereid"),
+            None => variable("HOME")?.join(".cache/nereid"),
+        },
+    };
+    Some(cache.join("environments"))
+}
+
+pub(super) fn expand(value: &str, directory: &Path) -> PathBuf {
     match value.strip_prefix(MODEL_DIRECTORY_WORD) {
         Some(rest) => directory.join(rest.trim_start_matches('/')),
         None => PathBuf::from(value),

@@ -11,6 +11,7 @@ fn programs(directory: &Path) -> Programs {
         python_extension: "/package/x.so".into(),
         python: "/usr/bin/python3".into(),
         onnxruntime: Some("/lib/onnx.so".into()),
+        sandbox: Level::Standard,
     }
 }
 
