@@ -1,6 +1,9 @@
 //! Models that reach for what is not theirs get an error, and nobody else notices. Models that do what models do get along.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 use harness::faults::{Worker, await_workers, workers};
 use harness::load::{echo, values_of};
@@ -229,6 +232,40 @@ fn confined_models_do_what_models_do_every_day() {
         assert_eq!(values_of(&response), [42.0]);
         assert_eq!(server.get("/v2/models/add_sub_onnx/ready").status, 200);
         assert!(server.log().contains("isolation: "), "the log says what this machine offers");
+    }
+}
+
+/// An archive with an environment whose interpreter is the one that is used anyway.
+#[expect(clippy::disallowed_methods, reason = "packs a file for the test")]
+fn pack_environment(repository: &Repository, model: &str) {
+    let folder = Repository::new();
+    folder.write("bin/python3", "#!/bin/sh\nPATH=${PATH#*:} exec python3 \"$@\"\n");
+    fs::set_permissions(folder.path().join("bin/python3"), Permissions::from_mode(0o755)).expect("ours");
+    let archive = repository.path().join(model).join("environment.tar.gz");
+    let packed =
+        Command::new("tar").arg("-C").arg(folder.path()).arg("-czf").arg(archive).arg("bin").status();
+    assert!(packed.expect("tar is installed").success());
+}
+
+#[test]
+fn a_confined_worker_unpacks_its_environment_and_goes_on_in_it() {
+    for level in ["standard", "strict"] {
+        let (repository, cache, temporary) = (Repository::new(), Repository::new(), Repository::new());
+        repository.add_python("packed", 1, "return float('/environments/' in os.environ['VIRTUAL_ENV'])");
+        repository.set_parameter(
+            "packed",
+            "EXECUTION_ENV_PATH",
+            "$$TRITON_MODEL_DIRECTORY/environment.tar.gz",
+        );
+        pack_environment(&repository, "packed");
+        let server = Server::builder(repository)
+            .env("XDG_CACHE_HOME", &cache.path().display().to_string())
+            .env("TMPDIR", &temporary.path().display().to_string())
+            .flag(format!("--worker-sandbox={level}"))
+            .start();
+        let response = echo(&mut server.client(), "packed", &[1.0]).expect("an answer");
+        assert_eq!(response.status, 200, "{level}: {}", response.text());
+        assert_eq!(values_of(&response), [1.0]);
     }
 }
 
