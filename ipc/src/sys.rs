@@ -5,11 +5,13 @@
 pub mod fds;
 pub mod heap;
 pub mod memfd;
+pub mod memory_use;
 pub mod mmap;
 pub mod orphans;
 pub mod peer;
 pub mod pidfd;
 pub mod prctl;
+pub mod priority;
 pub mod processes;
 #[cfg(feature = "tokio")]
 pub(crate) mod reactor;

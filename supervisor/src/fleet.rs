@@ -5,6 +5,7 @@
 //! holds of one, [`logs`] keeps what it writes, [`orphans`] ends what it leaves, [`status`] is what everybody else may
 //! see, [`rate`] bounds it.
 
+pub mod cgroup;
 pub mod confine;
 pub mod connection;
 pub mod exec;
@@ -16,6 +17,7 @@ pub mod logs;
 pub mod orphans;
 pub mod programs;
 pub mod rate;
+pub mod resources;
 pub mod status;
 mod unserved;
 pub mod version;

@@ -92,4 +92,6 @@ pub struct WorkerOptions {
     pub load_timeout: Duration,
     /// For models that do not say.
     pub sandbox: Level,
+    /// Bytes; the same.
+    pub memory_limit: Option<u64>,
 }

@@ -14,6 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::exit::Exit;
+use crate::fleet::cgroup::Groups;
 use crate::fleet::exec::Spawner;
 use crate::fleet::isolation;
 use crate::fleet::orphans;
@@ -60,7 +61,8 @@ pub async fn run(options: Options) -> Result<Exit, StartError> {
     }
     let mut signals = Signals::new().map_err(StartError::Signals)?;
     let _orphans = orphans::watch().map_err(StartError::Orphans)?;
-    isolation::log();
+    let groups = Groups::open().map(Arc::new);
+    isolation::start(&groups, options.workers.memory_limit);
     let registry = Arc::new(Registry::default());
     let serving = Arc::new(Serving::new(
         options.id.clone(),
@@ -68,7 +70,7 @@ pub async fn run(options: Options) -> Result<Exit, StartError> {
         options.inflight_bytes_max,
         options.strict_readiness,
     ));
-    let environment = Arc::new(environment(&options, Arc::clone(&registry))?);
+    let environment = Arc::new(environment(&options, Arc::clone(&registry), groups.ok())?);
     limits::raise_open_files();
     let plan = Plan {
         grace: options.shutdown_grace,
@@ -118,12 +120,16 @@ fn started(
     Ok(())
 }
 
-fn environment(options: &Options, registry: Arc<Registry>) -> Result<Environment, StartError> {
+fn environment(
+    options: &Options,
+    registry: Arc<Registry>,
+    groups: Option<Arc<Groups>>,
+) -> Result<Environment, StartError> {
     let own = std::env::current_exe().map_err(StartError::Program)?;
     let own_directory = own.parent().unwrap_or_else(|| Path::new("/"));
     Ok(Environment {
         programs: programs(&options.workers, own_directory),
-        spawner: Spawner::default(),
+        spawner: Spawner::new(groups),
         registry,
         facts: ServerFacts::default(),
         backend_config: options.repository.backend_config.clone(),
@@ -159,6 +165,7 @@ fn programs(options: &WorkerOptions, own_directory: &Path) -> Programs {
         },
         onnxruntime: options.onnxruntime.as_ref().map(absolute),
         sandbox: options.sandbox,
+        memory_limit: options.memory_limit,
         directory,
     }
 }

@@ -3,7 +3,9 @@
 mod broken;
 mod crash;
 mod flood;
+mod groups;
 mod kill;
 mod lie;
+mod memory;
 mod orphans;
 mod sandbox;

@@ -24,9 +24,17 @@ pub struct ServerBuilder {
     repository: Repository,
     flags: Vec<String>,
     environment: Vec<(String, String)>,
+    group: Option<PathBuf>,
 }
 
 impl ServerBuilder {
+    /// Starts it in this control group, alone.
+    #[must_use]
+    pub fn group(mut self, group: &Path) -> Self {
+        self.group = Some(group.to_owned());
+        self
+    }
+
     /// One more flag of the command line.
     #[must_use]
     pub fn flag(mut self, flag: impl Into<String>) -> Self {
@@ -76,7 +84,16 @@ impl ServerBuilder {
     #[expect(clippy::disallowed_methods, reason = "starts the server under test, which is no worker")]
     fn command(&self, ports: &Ports, log: &Path) -> Command {
         let output = File::create(log).expect("the folder for temporary files is writable");
-        let mut command = Command::new(program("nereid"));
+        let mut command = match &self.group {
+            None => Command::new(program("nereid")),
+            Some(group) => {
+                // It is a member before it is the server.
+                let enter = format!("echo $$ > {}/cgroup.procs && exec \"$0\" \"$@\"", group.display());
+                let mut shell = Command::new("/bin/sh");
+                shell.arg("-c").arg(enter).arg(program("nereid"));
+                shell
+            }
+        };
         command
             .arg("serve")
             .arg(format!("--model-repository={}", self.repository.path().display()))
@@ -109,7 +126,7 @@ pub struct Server {
 impl Server {
     /// A server for these models.
     pub fn builder(repository: Repository) -> ServerBuilder {
-        ServerBuilder { repository, flags: Vec::new(), environment: Vec::new() }
+        ServerBuilder { repository, flags: Vec::new(), environment: Vec::new(), group: None }
     }
 
     /// Starts a server for these models and waits until it is ready.

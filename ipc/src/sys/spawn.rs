@@ -54,6 +54,8 @@ const QUEUE: usize = 16;
 pub struct WorkerCommand {
     command: Command,
     confinement: Confinement,
+    /// Where it writes "0" to enter its control group.
+    group: Option<OwnedFd>,
 }
 
 impl WorkerCommand {
@@ -62,7 +64,8 @@ impl WorkerCommand {
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let mut command = Command::new(program);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        Self { command, confinement: Confinement { level: Level::Off, ..Default::default() } }
+        let confinement = Confinement { level: Level::Off, ..Default::default() };
+        Self { command, confinement, group: None }
     }
 
     /// Adds an argument.
@@ -107,6 +110,12 @@ impl WorkerCommand {
         self
     }
 
+    /// Starts it in a control group, given by its opened `cgroup.procs`.
+    pub fn group(&mut self, entrance: OwnedFd) -> &mut Self {
+        self.group = Some(entrance);
+        self
+    }
+
     /// The program.
     #[must_use]
     pub fn program(&self) -> &OsStr {
@@ -122,7 +131,9 @@ impl WorkerCommand {
         }
         let (reply, answer) = sync_channel(1);
         let sandbox = Sandbox::prepare(&self.confinement)?;
-        let order = Order { command: self.command, sandbox, control, execution, reply };
+        let group = self.group.map(above_sockets).transpose()?;
+        let order =
+            Order { command: self.command, bonds: Bonds { sandbox, group }, control, execution, reply };
         spawner()?.send(order).map_err(|_| io::Error::other("the spawning thread has ended"))?;
         let child = answer.recv().map_err(|_| io::Error::other("the spawning thread has ended"))??;
         for pipe in [child.stdout.as_ref().map(AsFd::as_fd), child.stderr.as_ref().map(AsFd::as_fd)] {
@@ -139,9 +150,15 @@ fn inode(fd: BorrowedFd<'_>) -> io::Result<u64> {
     Ok(fstat(fd)?.st_ino)
 }
 
+/// What binds a worker before it runs its own program.
+struct Bonds {
+    sandbox: Option<Sandbox>,
+    group: Option<OwnedFd>,
+}
+
 struct Order {
     command: Command,
-    sandbox: Option<Sandbox>,
+    bonds: Bonds,
     control: OwnedFd,
     execution: OwnedFd,
     reply: SyncSender<io::Result<Child>>,
@@ -162,8 +179,8 @@ fn spawner() -> io::Result<SyncSender<Order>> {
 
 fn spawn_orders(inbox: &Receiver<Order>) {
     for order in inbox {
-        let Order { command, sandbox, control, execution, reply } = order;
-        let child = spawn_now(command, sandbox, control.as_fd(), execution.as_fd());
+        let Order { command, bonds, control, execution, reply } = order;
+        let child = spawn_now(command, bonds, control.as_fd(), execution.as_fd());
         // The sockets are the child's now. Nobody to tell: then the `Child` is dropped, and the worker meets EOF.
         drop((control, execution));
         let _ = reply.send(child);
@@ -172,7 +189,7 @@ fn spawn_orders(inbox: &Receiver<Order>) {
 
 fn spawn_now(
     mut command: Command,
-    sandbox: Option<Sandbox>,
+    bonds: Bonds,
     control: BorrowedFd<'_>,
     execution: BorrowedFd<'_>,
 ) -> io::Result<Child> {
@@ -181,7 +198,7 @@ fn spawn_now(
     let (_, core_max) = getrlimit(Resource::RLIMIT_CORE)?;
     let birth = Birth { parent: Pid::this(), control, execution, fd_limit: fd_limit()?, core_max };
     // SAFETY: `run` makes system calls only, all of which may be made after a fork.
-    unsafe { command.pre_exec(move || birth.run(sandbox.as_ref()).map_err(io::Error::from)) };
+    unsafe { command.pre_exec(move || birth.run(&bonds).map_err(io::Error::from)) };
     command.spawn()
 }
 
@@ -217,7 +234,11 @@ struct Birth {
 }
 
 impl Birth {
-    fn run(self, sandbox: Option<&Sandbox>) -> Result<(), Errno> {
+    fn run(self, bonds: &Bonds) -> Result<(), Errno> {
+        if let Some(group) = &bonds.group {
+            // First, so that whatever comes after counts for it.
+            nix::unistd::write(group, b"0")?;
+        }
         prctl::die_with_parent(self.parent)?;
         prctl::no_new_privileges()?;
         // One system call.
@@ -228,7 +249,7 @@ impl Birth {
         Errno::result(unsafe { libc::dup2(self.execution, EXECUTION_FD) })?;
         self.close_the_rest_on_exec()?;
         // Last, since it may refuse what was done before.
-        sandbox.map_or(Ok(()), Sandbox::enter)
+        bonds.sandbox.as_ref().map_or(Ok(()), Sandbox::enter)
     }
 
     /// Not closed at once: the standard library still has to tell a failed `exec` through one of them.

@@ -159,4 +159,8 @@ pub(super) struct Flags {
     /// the network, and reading outside). A model's parameter worker_sandbox takes precedence.
     #[arg(long, value_parser = parse_sandbox, default_value = options::WORKER_SANDBOX, help_heading = "Workers")]
     pub(super) worker_sandbox: Level,
+    /// Bytes of memory that a worker may use before it is killed; 0 for no limit. A model's parameter memory_limit_bytes takes
+    /// precedence.
+    #[arg(long, value_parser = parse_number::<u64>, default_value_t = 0, help_heading = "Workers")]
+    pub(super) worker_memory_limit_bytes: u64,
 }

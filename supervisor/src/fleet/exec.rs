@@ -17,6 +17,9 @@ use nereid_ipc::sys::spawn::WorkerCommand;
 use nereid_ipc::sys::worker_process::WorkerProcess;
 use tokio::sync::Semaphore;
 
+use super::cgroup::Groups;
+use super::resources::Resources;
+
 /// What to run for an instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
@@ -27,6 +30,8 @@ pub struct Program {
     /// Where the process starts: the model's directory.
     pub directory: PathBuf,
     pub confinement: Confinement,
+    /// Bytes that a worker may use.
+    pub memory_limit: Option<u64>,
 }
 
 /// A process that has just been started, and our ends of its sockets.
@@ -35,6 +40,7 @@ pub struct Spawned {
     pub process: WorkerProcess,
     pub control: Channel,
     pub execution: Channel,
+    pub resources: Resources,
 }
 
 /// Why a worker could not be started. The words follow "could not be started: ".
@@ -42,6 +48,8 @@ pub struct Spawned {
 pub enum SpawnError {
     #[error("'{program}': {source}")]
     Exec { program: String, source: io::Error },
+    #[error("no control group: {0}")]
+    Group(io::Error),
     #[error("no sockets: {0}")]
     Sockets(#[from] IpcError),
     #[error("the server is stopping")]
@@ -54,25 +62,40 @@ const STARTS_MAX: usize = 2;
 
 /// The right to start processes, shared by all instances. The wait for `exec` does not hold up the runtime.
 #[derive(Clone, Debug)]
-pub struct Spawner(Arc<Semaphore>);
+pub struct Spawner {
+    starts: Arc<Semaphore>,
+    /// `None` where the server has no part of the tree.
+    groups: Option<Arc<Groups>>,
+}
 
 impl Default for Spawner {
     fn default() -> Self {
-        Self(Arc::new(Semaphore::new(STARTS_MAX)))
+        Self::new(None)
     }
 }
 
 impl Spawner {
+    /// One that gives each worker a group, if there is a place for it.
+    #[must_use]
+    pub fn new(groups: Option<Arc<Groups>>) -> Self {
+        Self { starts: Arc::new(Semaphore::new(STARTS_MAX)), groups }
+    }
+
     /// Starts `program` as the given incarnation.
     pub async fn start(self, program: Program, generation: Generation) -> Result<Spawned, SpawnError> {
-        let Ok(_permit) = self.0.acquire().await else { return Err(SpawnError::Stopping) };
-        tokio::task::spawn_blocking(move || spawn(&program, generation))
+        let Ok(_permit) = self.starts.acquire().await else { return Err(SpawnError::Stopping) };
+        let groups = self.groups.clone();
+        tokio::task::spawn_blocking(move || spawn(&program, generation, groups))
             .await
             .unwrap_or(Err(SpawnError::Stopping))
     }
 }
 
-fn spawn(program: &Program, generation: Generation) -> Result<Spawned, SpawnError> {
+fn spawn(
+    program: &Program,
+    generation: Generation,
+    groups: Option<Arc<Groups>>,
+) -> Result<Spawned, SpawnError> {
     let (control, control_theirs) = Channel::pair()?;
     let (execution, execution_theirs) = Channel::pair()?;
     let mut command = WorkerCommand::new(&program.path);
@@ -81,8 +104,14 @@ fn spawn(program: &Program, generation: Generation) -> Result<Spawned, SpawnErro
     for (name, value) in &program.env {
         command.env(name, value);
     }
+    let group = groups.map(|groups| groups.worker(program.memory_limit));
+    let group = group.transpose().map_err(SpawnError::Group)?;
+    if let Some(group) = &group {
+        command.group(group.entrance().map_err(SpawnError::Group)?);
+    }
     let process = command
         .spawn(control_theirs.into_fd(), execution_theirs.into_fd())
         .map_err(|source| SpawnError::Exec { program: program.path.display().to_string(), source })?;
-    Ok(Spawned { process, control, execution })
+    let resources = Resources::begin(process.id(), program.memory_limit, group);
+    Ok(Spawned { process, control, execution, resources })
 }

@@ -296,12 +296,13 @@ impl Task {
     }
 
     fn exited(&mut self, now: Instant, generation: Generation, status: std::io::Result<ExitStatus>) {
+        let mut for_memory = |status| self.life.as_mut().and_then(|life| life.resources.verdict(status));
         let cause = match status {
-            Ok(status) => match (status.code(), status.signal()) {
+            Ok(status) => for_memory(status).unwrap_or_else(|| match (status.code(), status.signal()) {
                 (Some(code), _) => ExitCause::Code(code),
                 (None, Some(signal)) => ExitCause::Signal(signal),
                 (None, None) => ExitCause::NotStarted(status.to_string()),
-            },
+            }),
             Err(error) => ExitCause::KilledBy(format!("its exit status is lost: {error}")),
         };
         self.machine.handle(now, Event::Exited { generation, cause });
@@ -373,7 +374,12 @@ impl Task {
                 self.signal(Signal::SIGKILL);
             }
             Action::Abandon { .. } => self.life = None,
-            Action::AnnounceUp { generation } => self.announce_up(generation).await,
+            Action::AnnounceUp { generation } => {
+                if let Some(life) = &mut self.life {
+                    life.resources.loaded();
+                }
+                self.announce_up(generation).await;
+            }
             Action::AnnounceDraining { generation } => {
                 self.tell(Message::InstanceDraining { instance: self.setup.number, generation }).await;
                 self.report(Report::Down(self.setup.number)).await;

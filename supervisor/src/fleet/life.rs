@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 use super::exec::Spawned;
 use super::logs::{self, Origin, Relay, Stream};
 use super::rate::Rate;
+use super::resources::Resources;
 use crate::clock;
 use crate::observe::crashes::Crashes;
 
@@ -31,6 +32,7 @@ const HELD_WAIT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Life {
     pub(super) process: WorkerProcess,
+    pub(super) resources: Resources,
     /// `None` after it was closed.
     pub(super) control: Option<AsyncChannel>,
     /// Goes to the model's task when the model is loaded.
@@ -50,7 +52,7 @@ pub(super) struct Life {
 impl Life {
     /// Watches a process that has just been started. The error says what is missing; the process is gone then.
     pub(super) fn begin(spawned: Spawned, origin: Origin) -> Result<Self, String> {
-        let Spawned { mut process, control, execution } = spawned;
+        let Spawned { mut process, control, execution, resources } = spawned;
         process.watch().map_err(|error| format!("no watch over its end: {error}"))?;
         let relay = Relay::new(origin);
         let mut followers = Vec::new();
@@ -66,6 +68,7 @@ impl Life {
         let control = AsyncChannel::new(control).map_err(|error| format!("no control socket: {error}"))?;
         Ok(Self {
             process,
+            resources,
             control: Some(control),
             execution: Some(execution),
             relay,

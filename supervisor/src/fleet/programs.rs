@@ -11,6 +11,7 @@ use nereid_proto::inference::ModelConfig;
 
 use super::confine;
 use super::exec::Program;
+use super::resources;
 
 /// Backends that the echo worker plays.
 const ECHO_BACKENDS: &[&str] = &["echo", "identity", "repeat", "square", "sequence", "dyna_sequence"];
@@ -39,6 +40,8 @@ pub struct Programs {
     pub onnxruntime: Option<PathBuf>,
     /// `--worker-sandbox`: what models get that do not say.
     pub sandbox: Level,
+    /// `--worker-memory-limit-bytes`: the same.
+    pub memory_limit: Option<u64>,
 }
 
 impl Program {
@@ -55,6 +58,7 @@ impl Programs {
         let mut program = self.unconfined(config, directory)?;
         let cache = program.starts_slowly().then(environment_cache).flatten();
         program.confinement = confine::confinement(self.sandbox, config, &program, cache)?;
+        program.memory_limit = resources::memory_limit(self.memory_limit, config)?;
         Ok(program)
     }
 

@@ -16,6 +16,8 @@ pub enum ExitCause {
     Signal(i32),
     /// The kernel ended it for the memory it used.
     OutOfMemory,
+    /// It used more memory than it may: who ended it, and the limit.
+    MemoryLimit(String),
     /// The supervisor ended it, for this reason.
     KilledBy(String),
     /// It was alive and got nowhere, so the supervisor ended it: "did not answer for 10 s".
@@ -46,7 +48,7 @@ impl fmt::Display for ExitCause {
             },
             Self::OutOfMemory => f.write_str("was killed by the kernel because its memory ran out"),
             Self::KilledBy(reason) => write!(f, "was killed by the supervisor: {reason}"),
-            Self::Hung(how) => write!(f, "{how}"),
+            Self::Hung(how) | Self::MemoryLimit(how) => write!(f, "{how}"),
             Self::Operator => f.write_str("was killed on an operator's request"),
             Self::ProtocolError(what) => write!(f, "was killed by the supervisor because it {what}"),
             Self::HandshakeTimeout(limit) => write!(f, "did not report within {limit:?} of its start"),
@@ -65,7 +67,7 @@ impl ExitCause {
         match self {
             Self::Code(_) => "exit",
             Self::Signal(_) => "signal",
-            Self::OutOfMemory => "memory",
+            Self::OutOfMemory | Self::MemoryLimit(_) => "memory",
             Self::Hung(_) | Self::Undead(_) => "hang",
             Self::KilledBy(_) | Self::ProtocolError(_) => "protocol",
             Self::Operator => "operator",
@@ -82,6 +84,7 @@ impl ExitCause {
             Self::Code(_)
             | Self::Signal(_)
             | Self::OutOfMemory
+            | Self::MemoryLimit(_)
             | Self::KilledBy(_)
             | Self::Hung(_)
             | Self::Operator

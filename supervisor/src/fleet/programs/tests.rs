@@ -12,6 +12,7 @@ fn programs(directory: &Path) -> Programs {
         python: "/usr/bin/python3".into(),
         onnxruntime: Some("/lib/onnx.so".into()),
         sandbox: Level::Standard,
+        memory_limit: None,
     }
 }
 
