@@ -94,4 +94,6 @@ pub struct WorkerOptions {
     pub sandbox: Level,
     /// Bytes; the same.
     pub memory_limit: Option<u64>,
+    /// Workers that are started ahead for each environment.
+    pub warm_pool: usize,
 }

@@ -129,7 +129,7 @@ fn environment(
     let own_directory = own.parent().unwrap_or_else(|| Path::new("/"));
     Ok(Environment {
         programs: programs(&options.workers, own_directory),
-        spawner: Spawner::new(groups),
+        spawner: Spawner::new(groups).with_pool(options.workers.warm_pool, &options.repository.paths),
         registry,
         facts: ServerFacts::default(),
         backend_config: options.repository.backend_config.clone(),

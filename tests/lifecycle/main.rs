@@ -2,5 +2,6 @@
 
 mod drain;
 mod passive;
+mod pool;
 mod start;
 mod versions;

@@ -58,6 +58,12 @@ impl Support {
     }
 }
 
+/// Gives up, for the calling thread and what it starts, to write anywhere but there and where every confined worker may. What the
+/// kernel cannot refuse stays allowed.
+pub fn write_only_to(paths: &[PathBuf]) -> io::Result<()> {
+    landlock::write_only_to(paths)
+}
+
 fn has_seccomp() -> bool {
     let action = libc::SECCOMP_RET_ERRNO;
     // SAFETY: the action lives through the call; nothing is changed by asking.

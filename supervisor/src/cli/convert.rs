@@ -73,6 +73,7 @@ pub(super) fn options(flags: Flags, mut warnings: Vec<String>) -> Result<Options
             arena_bytes_max: flags.arena_byte_size,
             load_timeout: Duration::from_secs(flags.model_load_timeout_secs),
             sandbox: flags.worker_sandbox,
+            warm_pool: flags.warm_pool.into(),
             memory_limit: Some(flags.worker_memory_limit_bytes).filter(|&bytes| bytes > 0),
         },
         warnings,

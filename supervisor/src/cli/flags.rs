@@ -163,4 +163,8 @@ pub(super) struct Flags {
     /// precedence.
     #[arg(long, value_parser = parse_number::<u64>, default_value_t = 0, help_heading = "Workers")]
     pub(super) worker_memory_limit_bytes: u64,
+    /// Python workers that are started ahead for each interpreter or environment that a model uses, so that a model loads, or comes
+    /// back, without waiting for imports. At most 255.
+    #[arg(long, value_parser = parse_number::<u8>, default_value_t = 0, help_heading = "Workers")]
+    pub(super) warm_pool: u8,
 }

@@ -115,9 +115,7 @@ impl Groups {
             // One process of a worker without the others is of no use to anybody.
             write(&group.path, "memory.oom.group", "1")?;
             if let Some(limit) = memory_limit {
-                write(&group.path, "memory.max", &limit.to_string())?;
-                // Otherwise it would be pushed out to a disk instead; without swap there is no such file.
-                let _ = write(&group.path, "memory.swap.max", "0");
+                group.limit_memory(limit)?;
             }
         }
         Ok(group)
@@ -167,6 +165,14 @@ impl Group {
     #[must_use]
     pub fn limits_memory(&self) -> bool {
         self.groups.limits_memory()
+    }
+
+    /// Sets the limit of its memory.
+    pub fn limit_memory(&self, limit: u64) -> io::Result<()> {
+        write(&self.path, "memory.max", &limit.to_string())?;
+        // Otherwise it would be pushed out to a disk instead; without swap there is no such file.
+        let _ = write(&self.path, "memory.swap.max", "0");
+        Ok(())
     }
 
     /// What it gets of a busy processor. False where the kernel was not asked to share it.

@@ -36,12 +36,11 @@ pub fn level(name: &str) -> Option<Level> {
     }
 }
 
-/// What a worker of this model may do. `cache` is where it unpacks an environment, if it does.
+/// What a worker of this model may do.
 pub(super) fn confinement(
     default: Level,
     config: &ModelConfig,
     program: &Program,
-    cache: Option<PathBuf>,
 ) -> Result<Confinement, ServeError> {
     let parameter = |name: &str| {
         config.parameters.get(name).map(|value| value.string_value.as_str()).filter(|value| !value.is_empty())
@@ -66,10 +65,10 @@ pub(super) fn confinement(
         return Ok(Confinement { level, ..Default::default() });
     }
     writable.extend([program.directory.clone(), std::env::temp_dir()]);
-    if let Some(cache) = cache {
+    if let Some(cache) = &program.cache {
         // The worker would make it, but can only be allowed what exists. What is wrong with it the worker tells better.
-        let _ = fs::DirBuilder::new().recursive(true).mode(0o700).create(&cache);
-        writable.push(cache);
+        let _ = fs::DirBuilder::new().recursive(true).mode(0o700).create(cache);
+        writable.push(cache.clone());
     }
     if level == Level::Strict {
         readable.extend(needed(program));

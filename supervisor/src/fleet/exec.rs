@@ -18,6 +18,7 @@ use nereid_ipc::sys::worker_process::WorkerProcess;
 use tokio::sync::Semaphore;
 
 use super::cgroup::Groups;
+use super::pool::Pool;
 use super::resources::Resources;
 
 /// What to run for an instance.
@@ -32,6 +33,10 @@ pub struct Program {
     pub confinement: Confinement,
     /// Bytes that a worker may use.
     pub memory_limit: Option<u64>,
+    /// Where it unpacks its environment, if it does.
+    pub cache: Option<PathBuf>,
+    /// It is worth starting ahead of need.
+    pub is_slow_to_start: bool,
 }
 
 /// A process that has just been started, and our ends of its sockets.
@@ -66,6 +71,7 @@ pub struct Spawner {
     starts: Arc<Semaphore>,
     /// `None` where the server has no part of the tree.
     groups: Option<Arc<Groups>>,
+    pool: Option<Pool>,
 }
 
 impl Default for Spawner {
@@ -78,11 +84,24 @@ impl Spawner {
     /// One that gives each worker a group, if there is a place for it.
     #[must_use]
     pub fn new(groups: Option<Arc<Groups>>) -> Self {
-        Self { starts: Arc::new(Semaphore::new(STARTS_MAX)), groups }
+        Self { starts: Arc::new(Semaphore::new(STARTS_MAX)), groups, pool: None }
+    }
+
+    /// The same, with so many workers ready for each environment. From within the runtime.
+    #[must_use]
+    pub fn with_pool(mut self, size: usize, repositories: &[PathBuf]) -> Self {
+        self.pool = (size > 0).then(|| Pool::start(size, self.clone(), repositories));
+        self
     }
 
     /// Starts `program` as the given incarnation.
     pub async fn start(self, program: Program, generation: Generation) -> Result<Spawned, SpawnError> {
+        if let Some(pool) = &self.pool
+            && let Some(spawned) = pool.take(&program).await
+        {
+            tracing::debug!(pid = spawned.process.id(), %generation, "a worker from the pool");
+            return Ok(spawned);
+        }
         let Ok(_permit) = self.starts.acquire().await else { return Err(SpawnError::Stopping) };
         let groups = self.groups.clone();
         tokio::task::spawn_blocking(move || spawn(&program, generation, groups))

@@ -56,8 +56,8 @@ impl Programs {
     /// The program for an instance of `config`, whose directory is `directory`.
     pub fn for_model(&self, config: &ModelConfig, directory: &Path) -> Result<Program, ServeError> {
         let mut program = self.unconfined(config, directory)?;
-        let cache = program.starts_slowly().then(environment_cache).flatten();
-        program.confinement = confine::confinement(self.sandbox, config, &program, cache)?;
+        program.cache = program.starts_slowly().then(environment_cache).flatten();
+        program.confinement = confine::confinement(self.sandbox, config, &program)?;
         program.memory_limit = resources::memory_limit(self.memory_limit, config)?;
         Ok(program)
     }
@@ -105,7 +105,8 @@ impl Programs {
             env.push((ARCHIVE_VARIABLE.into(), archive.into()));
         }
         let args = ["-m", "nereid_worker"].map(OsString::from).to_vec();
-        Ok(Program { path, args, env, directory: directory.to_owned(), ..Program::default() })
+        let directory = directory.to_owned();
+        Ok(Program { path, args, env, directory, is_slow_to_start: true, ..Program::default() })
     }
 
     /// The model's own interpreter: a parameter that names a program or an environment, else the server's choice.

@@ -4,6 +4,7 @@
 //! there is a limit: a worker that takes much at once may go beyond it by what fits into that time, and one that gives it
 //! back as fast is not noticed. Deliberately not here: when a worker is started, and what follows its end.
 
+use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::{Arc, OnceLock};
@@ -58,14 +59,24 @@ impl Resources {
     pub(super) fn begin(pid: u32, limit: Option<u64>, group: Option<Group>) -> Self {
         let excess = Arc::<OnceLock<u64>>::default();
         let is_kept = group.as_ref().is_some_and(Group::limits_memory);
-        let sampler = limit.filter(|_| !is_kept).map(|limit| {
-            let excess = Arc::clone(&excess);
-            tokio::spawn(async move { sample(pid, limit, &excess).await })
-        });
+        let sampler = limit.filter(|_| !is_kept).map(|limit| sampler(pid, limit, &excess));
         let is_light = group.as_ref().is_some_and(|group| group.set_weight(WEIGHT_LOADING));
         let is_nice =
             !is_light && priority::can_restore() && priority::set_group(pid, LOADING.0, LOADING.1).is_ok();
         Self { pid, limit, group, excess, sampler, is_nice }
+    }
+
+    /// A worker that was started ahead gets the limit of its model.
+    pub(super) fn adopt(&mut self, limit: Option<u64>) -> io::Result<()> {
+        let Some(limit) = limit else { return Ok(()) };
+        self.limit = Some(limit);
+        match &self.group {
+            Some(group) if group.limits_memory() => group.limit_memory(limit),
+            _ => {
+                self.sampler = Some(sampler(self.pid, limit, &self.excess));
+                Ok(())
+            }
+        }
     }
 
     /// The model is loaded: from here on its requests are waited for.
@@ -107,6 +118,11 @@ impl Drop for Resources {
             sampler.abort();
         }
     }
+}
+
+fn sampler(pid: u32, limit: u64, excess: &Arc<OnceLock<u64>>) -> JoinHandle<()> {
+    let excess = Arc::clone(excess);
+    tokio::spawn(async move { sample(pid, limit, &excess).await })
 }
 
 async fn sample(pid: u32, limit: u64, excess: &OnceLock<u64>) {

@@ -2,7 +2,7 @@
 //! first worker reports, and starts and stops the tasks of the instances and of the scheduler.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant as StdInstant;
 
@@ -132,7 +132,7 @@ pub fn load(
     let (report_sender, reports) = mpsc::channel(REPORTS_MAX);
     let (outcome, outcome_receiver) = oneshot::channel();
     let mut task = Task {
-        described: Arc::new(environment.worker_model(&request, &request.config)),
+        described: Arc::new(environment.worker_model(&request, &request.config, &program)),
         machine: Version::new(config),
         statuses: specs.iter().map(|_| Arc::default()).collect(),
         specs,
@@ -160,7 +160,8 @@ pub fn load(
 
 impl Environment {
     /// What a worker is told of a model, but for what differs between instances.
-    fn worker_model(&self, request: &Request, config: &RawConfig) -> WorkerModel {
+    fn worker_model(&self, request: &Request, config: &RawConfig, program: &Program) -> WorkerModel {
+        let text = |path: &Path| path.display().to_string();
         let mut backend_config = BTreeMap::new();
         for wanted in ["", config.backend.as_str()] {
             let settings = self.backend_config.iter().filter(|(backend, _, _)| backend == wanted);
@@ -169,11 +170,13 @@ impl Environment {
         WorkerModel {
             name: config.name.clone(),
             version: request.version,
-            directory: request.directory.display().to_string(),
-            version_directory: request.version_directory.display().to_string(),
+            directory: text(&request.directory),
+            version_directory: text(&request.version_directory),
             config: Some(config.clone()),
             config_json: render::to_json(config),
             backend_config,
+            working_directory: text(&program.directory),
+            writable: program.confinement.writable.iter().map(|path| text(path)).collect(),
             ..Default::default()
         }
     }
@@ -252,7 +255,7 @@ impl Task {
         }
         let (inbox, messages) = mpsc::channel(INBOX_MAX);
         let scheduler = Scheduler::new(SchedulerConfig::from_model(config.raw(), 0));
-        let model = Arc::new(self.environment.worker_model(&self.request, config.raw()));
+        let model = Arc::new(self.environment.worker_model(&self.request, config.raw(), &self.program));
         let shared = Arc::new(VersionShared::new(
             self.request.version,
             config,

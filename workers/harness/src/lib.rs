@@ -44,6 +44,8 @@ mod error;
 mod exit;
 mod gather;
 mod heartbeat;
+mod identity;
+mod late;
 mod log;
 mod memory;
 mod model;

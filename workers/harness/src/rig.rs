@@ -100,12 +100,21 @@ impl Rig {
 
     /// Runs the backend in a thread and says nothing.
     pub fn start_silent(backend: impl Backend + Send + 'static) -> Self {
+        Self::start_as(GENERATION, backend)
+    }
+
+    /// The same for a worker that does not know its generation yet.
+    pub fn start_early(backend: impl Backend + Send + 'static) -> Self {
+        Self::start_as(0, backend)
+    }
+
+    fn start_as(generation: u64, backend: impl Backend + Send + 'static) -> Self {
         let (control, worker_control) = Channel::pair().expect("a socket pair");
         let (execution, worker_execution) = Channel::pair().expect("a socket pair");
         let connection = Connection {
             control: worker_control,
             execution: worker_execution,
-            generation: GENERATION,
+            generation,
             spin: Duration::ZERO,
         };
         let about =

@@ -5,6 +5,7 @@ use crate::{
     batch::Batch,
     end::End,
     error::WorkerError,
+    late,
     log::Logger,
     model::ModelContext,
     panics,
@@ -36,6 +37,8 @@ pub(crate) struct Server<B> {
     backend: B,
     logger: Logger,
     stage: Stage,
+    /// It was started before it was known what for, and has not learned of its model.
+    is_early: bool,
     /// Emptied after each batch, kept for their memory.
     requests: Vec<Request>,
     responses: Vec<Response>,
@@ -43,9 +46,10 @@ pub(crate) struct Server<B> {
 
 impl<B: Backend> Server<B> {
     pub(crate) fn new(session: Session, backend: B) -> Result<Self, End> {
-        let logger = Logger::new(session.control(), session.generation())?;
+        let logger = Logger::new(session.control(), session.identity().clone())?;
+        let is_early = !session.identity().is_known();
         let (requests, responses) = (Vec::new(), Vec::new());
-        Ok(Self { session, backend, logger, stage: Stage::New, requests, responses })
+        Ok(Self { session, backend, logger, stage: Stage::New, is_early, requests, responses })
     }
 
     /// Serves until the end, tells the reason if there is one to tell.
@@ -130,8 +134,11 @@ impl<B: Backend> Server<B> {
         Ok(result)
     }
 
-    fn context(&self, model: Option<Model>) -> Result<ModelContext, End> {
+    fn context(&mut self, model: Option<Model>) -> Result<ModelContext, End> {
         let model = model.ok_or_else(|| End::broken("an order without its model"))?;
+        if std::mem::take(&mut self.is_early) {
+            late::settle(&model)?;
+        }
         Ok(ModelContext::new(model, self.logger.clone(), Watch::new(self.session.execution())?))
     }
 

@@ -9,6 +9,7 @@ use crate::{
     end::End,
     error::WorkerError,
     heartbeat::Heart,
+    identity::Identity,
     memory::Memory,
     progress::Progress,
     text::cut,
@@ -50,7 +51,7 @@ pub(crate) struct Sent {
 /// Both sockets and all that was received over them.
 #[derive(Debug)]
 pub(crate) struct Session {
-    generation: u64,
+    identity: Identity,
     control: Channel,
     execution: Channel,
     waiter: Waiter,
@@ -72,7 +73,7 @@ pub(crate) struct Session {
 impl Session {
     pub(crate) fn new(generation: u64, control: Channel, execution: Channel, waiter: Waiter) -> Self {
         Self {
-            generation,
+            identity: Identity::new(generation),
             control,
             execution,
             waiter,
@@ -88,8 +89,8 @@ impl Session {
         }
     }
 
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     pub(crate) fn control(&self) -> &Channel {
@@ -104,7 +105,7 @@ impl Session {
     pub(crate) fn start_heart(&mut self, interval: Duration) -> Result<(), End> {
         if !interval.is_zero() {
             let progress = self.progress.clone();
-            self.heart = Some(Heart::start(&self.control, self.generation, progress, interval)?);
+            self.heart = Some(Heart::start(&self.control, self.identity.generation(), progress, interval)?);
         }
         Ok(())
     }
@@ -162,7 +163,8 @@ impl Session {
     fn receive_control(&mut self) -> Result<(), End> {
         self.control_seen = Instant::now();
         let Some(received) = self.control.try_recv::<ControlToWorker>()? else { return Ok(()) };
-        received.message.check_generation(self.generation)?;
+        self.identity.learn(received.message.generation);
+        received.message.check_generation(self.identity.generation())?;
         refuse_fd(received.fd)?;
         match received.message.message.ok_or_else(|| End::broken("an empty control message"))? {
             control_to_worker::Message::Ping(ping) => {
@@ -182,7 +184,7 @@ impl Session {
     fn take_execution(&mut self, received: Received<ExecutionToWorker>) -> Result<(), End> {
         use execution_to_worker::Message;
         let Received { message: frame, fd } = received;
-        frame.check_generation(self.generation)?;
+        frame.check_generation(self.identity.generation())?;
         match frame.message.ok_or_else(|| End::broken("an empty execution message"))? {
             Message::AddSegment(add) => {
                 let fd = fd.ok_or_else(|| End::broken("a segment without its fd"))?;
@@ -235,13 +237,13 @@ impl Session {
     // --- Sending ---
 
     pub(crate) fn tell(&mut self, message: control_to_supervisor::Message) -> Result<(), End> {
-        let frame = ControlToSupervisor { generation: self.generation, message: Some(message) };
+        let frame = ControlToSupervisor { generation: self.identity.generation(), message: Some(message) };
         Ok(self.waiter.send(&mut self.control, &frame)?)
     }
 
     /// Sends an answer and gives it back, so that its vectors can be used again.
     pub(crate) fn answer(&mut self, message: execution_to_supervisor::Message) -> Result<Sent, End> {
-        let frame = ExecutionToSupervisor { generation: self.generation, message: Some(message) };
+        let frame = ExecutionToSupervisor { generation: self.identity.generation(), message: Some(message) };
         match self.waiter.send(&mut self.execution, &frame) {
             Ok(()) => Ok(Sent { fits: true, message: frame.message }),
             Err(IpcError::TooLarge { .. }) => Ok(Sent { fits: false, message: frame.message }),
@@ -257,7 +259,7 @@ impl Session {
     /// The cause for the crash report. Nothing is waited for: the exit may not depend on a supervisor that reads.
     pub(crate) fn say_last_words(&mut self, message: String) {
         let message = control_to_supervisor::Message::LastWords(LastWords { message: cut(message) });
-        let frame = ControlToSupervisor { generation: self.generation, message: Some(message) };
+        let frame = ControlToSupervisor { generation: self.identity.generation(), message: Some(message) };
         // The exit code still tells the kind of the failure.
         let _sent = self.control.try_send(&frame, None);
     }

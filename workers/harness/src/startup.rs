@@ -10,10 +10,10 @@ use crate::{
     waiting::Waiter,
 };
 use nereid_ipc::{Channel, version};
-use nereid_proto::worker::{HelloReply, control_to_supervisor, control_to_worker, heartbeat::Stage};
+use nereid_proto::worker::{Hello, HelloReply, control_to_supervisor, control_to_worker, heartbeat::Stage};
 use std::{env, io::Write as _, process::ExitCode, time::Duration};
 
-/// Names the incarnation; every frame carries it.
+/// Names the incarnation; every frame carries it. 0 if the Hello will name it.
 const GENERATION: &str = "NEREID_GENERATION";
 /// Microseconds that the worker looks again before it sleeps; 0, the default, for none.
 const SPIN_US: &str = "NEREID_SPIN_US";
@@ -32,27 +32,34 @@ pub struct About {
 }
 
 impl About {
-    /// Answers the supervisor's Hello, which comes before anything else.
+    /// Answers the supervisor's Hello, which comes before anything else. One that names no generation is only a question
+    /// whether this worker is ready; another one follows, in its time.
     pub(crate) fn greet(&self, session: &mut Session) -> Result<(), End> {
-        let hello = match session.next()? {
-            Work::Order(order) => match *order {
-                control_to_worker::Message::Hello(hello) => Some(hello),
-                _ => None,
-            },
-            Work::Batch(_) => None,
-        };
-        let hello = hello.ok_or_else(|| End::broken("something else before Hello"))?;
-        let protocol = version::negotiate(hello.protocol_min, hello.protocol_max);
-        session.tell(control_to_supervisor::Message::Hello(HelloReply {
-            protocol: protocol.unwrap_or_default(),
-            worker_version: self.version.clone(),
-            kind: self.kind.clone(),
-            runtime: self.runtime.clone(),
-        }))?;
-        protocol.ok_or(End::NoCommonProtocol)?;
-        session.progress.enter(Stage::Idle);
-        session.start_heart(Duration::from_millis(hello.heartbeat_interval_ms.into()))
+        loop {
+            let hello = hear(session)?;
+            let protocol = version::negotiate(hello.protocol_min, hello.protocol_max);
+            session.tell(control_to_supervisor::Message::Hello(HelloReply {
+                protocol: protocol.unwrap_or_default(),
+                worker_version: self.version.clone(),
+                kind: self.kind.clone(),
+                runtime: self.runtime.clone(),
+            }))?;
+            protocol.ok_or(End::NoCommonProtocol)?;
+            if session.identity().is_known() {
+                session.progress.enter(Stage::Idle);
+                return session.start_heart(Duration::from_millis(hello.heartbeat_interval_ms.into()));
+            }
+        }
     }
+}
+
+fn hear(session: &mut Session) -> Result<Hello, End> {
+    if let Work::Order(order) = session.next()?
+        && let control_to_worker::Message::Hello(hello) = *order
+    {
+        return Ok(hello);
+    }
+    Err(End::broken("something else before Hello"))
 }
 
 /// The worker's ends of the two sockets, and how to use them.
@@ -62,7 +69,7 @@ pub struct Connection {
     pub control: Channel,
     /// Batches and segments.
     pub execution: Channel,
-    /// The incarnation that the supervisor has started.
+    /// The incarnation that the supervisor has started; 0 if the Hello will tell.
     pub generation: u64,
     /// How long to look for a packet before sleeping.
     pub spin: Duration,

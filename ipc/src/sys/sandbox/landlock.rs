@@ -12,7 +12,7 @@ use nix::errno::Errno;
 use std::{
     io,
     os::fd::{OwnedFd, RawFd},
-    path::Path,
+    path::{Path, PathBuf},
     ptr,
 };
 
@@ -72,13 +72,7 @@ fn build(confinement: &Confinement) -> Result<RulesetCreated, RulesetError> {
         .handle_access(ports)?
         .scope(Scope::from_all(WRITTEN_FOR))?
         .create()?;
-    for path in &confinement.writable {
-        rules = allow(rules, path, handled)?;
-    }
-    // Devices that exist may be used; none may be made.
-    let devices = AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
-    rules = allow(rules, Path::new("/dev"), devices)?;
-    rules = allow(rules, Path::new("/dev/shm"), handled)?;
+    rules = allow_writing(rules, &confinement.writable, handled)?;
     if is_strict {
         for path in SYSTEM {
             rules = allow(rules, Path::new(path), reading)?;
@@ -88,6 +82,33 @@ fn build(confinement: &Confinement) -> Result<RulesetCreated, RulesetError> {
         }
     }
     Ok(rules)
+}
+
+/// Confines the calling thread further.
+pub(super) fn write_only_to(paths: &[PathBuf]) -> io::Result<()> {
+    let confine = || {
+        let handled = AccessFs::from_write(WRITTEN_FOR);
+        let rules = Ruleset::default().set_compatibility(CompatLevel::BestEffort).handle_access(handled)?;
+        let rules = allow_writing(rules.create()?, paths, handled)?;
+        let own = AccessFs::WriteFile | AccessFs::Truncate;
+        allow(rules, Path::new("/proc/self"), own)?.restrict_self()
+    };
+    confine().map(drop).map_err(|error: RulesetError| io::Error::other(error))
+}
+
+/// Allows `access`, which includes writing, to some places, and what every confined process may write.
+fn allow_writing(
+    mut rules: RulesetCreated,
+    paths: &[PathBuf],
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
+    for path in paths {
+        rules = allow(rules, path, access)?;
+    }
+    // Devices that exist may be used; none may be made.
+    let devices = AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
+    rules = allow(rules, Path::new("/dev"), devices)?;
+    allow(rules, Path::new("/dev/shm"), access)
 }
 
 /// Allows it for what lies at the path and below. What does not exist needs no rule.

@@ -16,7 +16,7 @@ fn program() -> Program {
 }
 
 fn made(parameters: &[(&str, &str)]) -> Result<Confinement, ServeError> {
-    confinement(Level::Standard, &model(parameters), &program(), None)
+    confinement(Level::Standard, &model(parameters), &program())
 }
 
 #[test]

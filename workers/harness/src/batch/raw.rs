@@ -24,7 +24,7 @@ impl Raw<'_, '_> {
     /// The generation that an honest frame names.
     #[must_use]
     pub fn generation(&self) -> u64 {
-        self.batch.session.generation()
+        self.batch.session.identity().generation()
     }
 
     /// The descriptors of the outputs that a request has got, to be changed before they are sent.

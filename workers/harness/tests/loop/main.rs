@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that fails panics")]
 
 mod batches;
+mod early;
 mod ends;
 mod handshake;
 mod heartbeat;
