@@ -75,7 +75,7 @@ class Segment:
 class Worker:
     """One worker process with one model."""
 
-    def __init__(self, folder, source, config=None, name="m", filename="model.py", files=None, env=None, load=True):
+    def __init__(self, folder, source, config=None, name="m", filename="model.py", files=None, env=None, load=True, beat_ms=0):
         self.folder = folder / name
         version = self.folder / "1"
         version.mkdir(parents=True)
@@ -91,6 +91,7 @@ class Worker:
         self.inputs, self.input_segments = None, 0
         self.segments, self.released, self.early = {}, [], []
         self.batch, self.logs, self.last_words, self.status = 0, [], None, None
+        self.beat_ms, self.beats = beat_ms, []
         self.runtime = self.greet()
         if load:
             self.load()
@@ -122,8 +123,8 @@ class Worker:
         frame = b"\0" + encode([(15, GENERATION), (number, fields)])
         socket.send_fds(channel, [frame], list(fds))
 
-    def _receive(self, channel, limit_s=LIMIT_S):
-        """(field number, fields) of the next message; log lines and last words are put aside."""
+    def _receive(self, channel, limit_s=LIMIT_S, beat=False):
+        """(field number, fields) of the next message; log lines, last words and heartbeats are put aside."""
         while True:
             if not select.select([channel], [], [], limit_s)[0]:
                 raise TimeoutError(f"the worker said nothing for {limit_s} s; stderr: {self.stderr.read_text()}")
@@ -145,16 +146,25 @@ class Worker:
                 self.logs.append((one(message, 1), text(message, 2), text(message, 3), one(message, 4)))
             elif channel is self.control and number == 8:
                 self.last_words = text(message, 1)
+            elif channel is self.control and number == 9:
+                self.beats.append((one(message, 1), one(message, 4)))
+                if beat:
+                    return number, message
             else:
                 return number, message
 
     # --- Control ---
 
     def greet(self):
-        self._send(self.control, 1, [(1, 1), (2, 1), (3, "test")])
+        self._send(self.control, 1, [(1, 1), (2, 1), (3, "test"), (4, self.beat_ms)])
         number, reply = self._receive(self.control)
         assert number == 1 and one(reply, 1) == 1 and text(reply, 3) == "python"
         return text(reply, 4)
+
+    def heartbeat(self):
+        """Waits for one: the stage of the loop, and its age in milliseconds."""
+        self._receive(self.control, beat=True)
+        return self.beats[-1]
 
     def model(self):
         config = [(1, self.config["name"]), (4, self.config["max_batch_size"])]

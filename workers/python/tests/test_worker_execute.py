@@ -1,8 +1,14 @@
 """A model's life and its batches, as the supervisor sees them."""
 
+import os
+import time
+
 import numpy as np
 import pytest
 from rig import BF16, Raw
+
+# The stage of a heartbeat.
+EXECUTING = 5
 
 ADD_SUB = """
     import numpy as np
@@ -58,6 +64,27 @@ def test_the_worker_tells_its_runtime_and_stops_with_code_0(start):
     worker = start(ADD_SUB)
     assert worker.runtime.startswith("CPython 3.")
     assert worker.stop() == 0
+
+
+def test_a_model_that_holds_the_interpreter_for_itself_does_not_stop_the_heartbeat(start, tmp_path):
+    # A call through PyDLL keeps the lock, and this one waits for a byte.
+    os.mkfifo(tmp_path / "pipe")
+    source = execute(
+        f"""
+fd = os.open({str(tmp_path / "pipe")!r}, os.O_RDWR)
+ctypes.PyDLL(None).read(fd, ctypes.create_string_buffer(1), 1)
+return [pb_utils.InferenceResponse([]) for _ in requests]
+""",
+        head="import ctypes, os",
+    )
+    worker = start(source, beat_ms=10)
+    worker.start(worker.request(1, {"X": np.ones(1, np.float32)}))
+    deadline = time.monotonic() + 20
+    while worker.heartbeat() < (EXECUTING, 200):
+        assert time.monotonic() < deadline, worker.beats
+    (tmp_path / "pipe").write_bytes(b"x")
+    (response,) = worker.next_response()
+    assert response.error is None
 
 
 def test_outputs_that_were_not_asked_for_are_dropped(start):
